@@ -1,0 +1,1 @@
+"""Experiments: what `hqmm reproduce` runs."""

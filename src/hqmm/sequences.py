@@ -1,0 +1,529 @@
+"""Alphabet and Sequences: the one form in which data travels."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any, NoReturn, TypeAlias, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hqmm._typing import AnyArray, CodeArray, FloatArray, IntArray
+from hqmm.errors import DataError
+from hqmm.linear import MISSING
+
+Symbol: TypeAlias = str | int
+END = "<end>"
+
+
+class Alphabet:
+    """The symbols of a process, in the order of their codes.
+
+    Parameters
+    ----------
+    symbols : iterable of str or int, or an int
+        The symbols; code ``i`` stands for the ``i``-th. A number ``s`` means the symbols 0 … s−1.
+    end : bool
+        Append the end symbol ``"<end>"``, which closes every sequence of a model of finite strings.
+
+    Examples
+    --------
+    >>> from hqmm import Alphabet
+    >>> dna = Alphabet("ACGT")
+    >>> dna.encode("GATTACA")
+    array([2, 0, 3, 3, 0, 1, 0], dtype=int8)
+    >>> dna.decode([2, 0, -1])
+    ['G', 'A', None]
+    """
+
+    __slots__ = ("_code_of", "end", "symbols")
+
+    symbols: tuple[Symbol, ...]
+    end: int | None
+    _code_of: dict[Symbol, int]
+
+    def __init__(self, symbols: Iterable[Symbol] | int, end: bool = False) -> None:
+        names = [_plain(symbol) for symbol in (range(symbols) if isinstance(symbols, int) else symbols)]
+        if end and END not in names:
+            names.append(END)
+        if not names:
+            raise DataError("an alphabet needs at least one symbol")
+        code_of: dict[Symbol, int] = {}
+        for code, symbol in enumerate(names):
+            if symbol in code_of:
+                raise DataError(f"the alphabet names {symbol!r} twice, as codes {code_of[symbol]} and {code}")
+            code_of[symbol] = code
+        object.__setattr__(self, "symbols", tuple(names))
+        object.__setattr__(self, "end", code_of.get(END))
+        object.__setattr__(self, "_code_of", code_of)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("an Alphabet cannot be changed; make a new one")
+
+    def __reduce__(self) -> tuple[type[Alphabet], tuple[tuple[Symbol, ...]]]:
+        return Alphabet, (self.symbols,)
+
+    def __len__(self) -> int:
+        return len(self.symbols)
+
+    def __iter__(self) -> Iterator[Symbol]:
+        return iter(self.symbols)
+
+    def __contains__(self, symbol: object) -> bool:
+        return symbol in self._code_of
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Alphabet) and self.symbols == other.symbols
+
+    def __hash__(self) -> int:
+        return hash(self.symbols)
+
+    def __repr__(self) -> str:
+        if self.is_codes:
+            return f"Alphabet({len(self)})"
+        shown = ", ".join(map(repr, self.symbols[:8])) + (", …" if len(self) > 8 else "")
+        return f"Alphabet([{shown}])"
+
+    @property
+    def is_codes(self) -> bool:
+        """Whether the symbols are the codes 0 … s−1 themselves (an end symbol may follow)."""
+        count = len(self) if self.end is None else self.end
+        return self.symbols[:count] == tuple(range(count)) and count >= len(self) - 1
+
+    @property
+    def dtype(self) -> np.dtype[np.signedinteger[Any]]:
+        """The smallest signed integer type that holds every code."""
+        for kind in (np.int8, np.int16):
+            if len(self) <= np.iinfo(kind).max:
+                return np.dtype(kind)
+        return np.dtype(np.int32)
+
+    def with_end(self) -> Alphabet:
+        """Return the alphabet with the end symbol appended."""
+        return self if self.end is not None else Alphabet(self.symbols, end=True)
+
+    def encode(self, sequence: Iterable[Any], missing: Hashable = None) -> CodeArray:
+        """Return the codes of one sequence; ``None`` (or ``missing``) becomes −1."""
+        return Sequences([sequence], alphabet=self, missing=missing, allow_empty=True).codes
+
+    def decode(self, codes: Iterable[int]) -> list[Symbol | None]:
+        """Return the symbols that codes stand for; −1 becomes ``None``."""
+        return [None if code == MISSING else self.symbols[code] for code in codes]
+
+
+class Sequences:
+    """Discrete sequences, held as one flat array of codes with offsets and weights.
+
+    Parameters
+    ----------
+    data : sequences, one per row
+        A 2-D integer array, a list of 1-D arrays or lists (of any lengths), a list of strings (each character a
+        symbol), a list of lists of tokens, or another ``Sequences``. Missing symbols are ``None``, masked entries
+        or, in integer data, −1.
+    alphabet : Alphabet, iterable of symbols, int or "learn", optional
+        By default strings learn their alphabet (sorted), while whole numbers *are* codes 0 … max. Pass ``"learn"``
+        to collect the distinct numbers instead, or the alphabet of a model to use its codes.
+    weights : array of non-negative numbers, optional
+        How often each sequence counts; 1 by default.
+    end : bool
+        Append the end symbol to every sequence, so that models of finite strings are proper distributions.
+    missing : symbol, optional
+        A symbol of the data that means "missing", such as ``"?"``.
+    allow_empty : bool
+        Accept sequences without symbols (they are always accepted with ``end=True``).
+
+    Examples
+    --------
+    >>> from hqmm import Sequences
+    >>> words = Sequences(["abba", "ab", "abba"], end=True)
+    >>> words
+    Sequences(3 sequences, 13 symbols, Alphabet(['a', 'b', '<end>']))
+    >>> words.deduplicate().weights
+    array([2., 1.])
+    >>> words[1]
+    array([0, 1, 2], dtype=int8)
+    """
+
+    __slots__ = ("alphabet", "codes", "offsets", "weights")
+
+    alphabet: Alphabet
+    codes: CodeArray
+    offsets: IntArray
+    weights: FloatArray
+
+    def __init__(
+        self,
+        data: Any,
+        alphabet: Alphabet | Iterable[Symbol] | int | None = None,
+        *,
+        weights: ArrayLike | None = None,
+        end: bool = False,
+        missing: Hashable = None,
+        allow_empty: bool = False,
+    ) -> None:
+        if isinstance(data, Sequences):
+            given = None if alphabet is None or alphabet == "learn" else _as_alphabet(alphabet)
+            source = data if given is None else data.recode(given)
+            codes, offsets, learned = source.codes, source.offsets, source.alphabet
+            weights = source.weights if weights is None else weights
+        else:
+            rows = _rows(data)
+            offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
+            if isinstance(alphabet, str) and alphabet == "learn":
+                codes, learned = _encode(rows, offsets, None, missing, learn=True)
+            else:
+                fixed = None if alphabet is None else _as_alphabet(alphabet)
+                codes, learned = _encode(rows, offsets, fixed, missing, learn=False)
+        if end and not (isinstance(data, Sequences) and data.alphabet.end is not None):
+            learned = learned.with_end()
+            closing = learned._code_of[END]
+            codes = np.insert(codes.astype(learned.dtype), offsets[1:], closing)
+            offsets = offsets + np.arange(len(offsets))
+        elif not allow_empty:
+            _refuse_empty(offsets)
+        self._set(codes, offsets, _check_weights(weights, len(offsets) - 1), learned)
+
+    def _set(self, codes: CodeArray, offsets: IntArray, weights: FloatArray, alphabet: Alphabet) -> None:
+        for name, array in (("codes", codes), ("offsets", offsets), ("weights", weights)):
+            view = array.view()
+            view.setflags(write=False)
+            object.__setattr__(self, name, view)
+        object.__setattr__(self, "alphabet", alphabet)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        codes: CodeArray,
+        offsets: IntArray,
+        alphabet: Alphabet,
+        weights: FloatArray | None = None,
+    ) -> Sequences:
+        """Wrap a flat code array and its offsets without copying (Arrow's list layout, offsets from zero).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from hqmm import Alphabet, Sequences
+        >>> Sequences.from_arrays(np.array([0, 1, 1], np.int8), np.array([0, 1, 3]), Alphabet("ab")).lengths
+        array([1, 2])
+        """
+        codes = np.asarray(codes)
+        offsets = np.asarray(offsets, dtype=np.int64)
+        if offsets.ndim != 1 or len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(codes):
+            raise DataError("offsets must be a 1-D array that starts at 0 and ends at the number of codes")
+        if np.any(np.diff(offsets) < 0):
+            raise DataError("offsets must not decrease", sequence=int(np.argmax(np.diff(offsets) < 0)))
+        _check_codes(codes, offsets, alphabet)
+        return cls._wrap(codes, offsets, _check_weights(weights, len(offsets) - 1), alphabet)
+
+    @classmethod
+    def _wrap(cls, codes: CodeArray, offsets: IntArray, weights: FloatArray, alphabet: Alphabet) -> Sequences:
+        self = object.__new__(cls)
+        self._set(codes, offsets, weights, alphabet)
+        return self
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("Sequences cannot be changed; slice, concatenate or make new ones")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Sequences.from_arrays, (self.codes, self.offsets, self.alphabet, self.weights)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __iter__(self) -> Iterator[CodeArray]:
+        for start, stop in zip(self.offsets[:-1], self.offsets[1:], strict=True):
+            yield self.codes[start:stop]
+
+    @overload
+    def __getitem__(self, index: int | np.integer[Any]) -> CodeArray: ...
+    @overload
+    def __getitem__(self, index: slice | AnyArray | list[int] | list[bool]) -> Sequences: ...
+    def __getitem__(self, index: Any) -> CodeArray | Sequences:
+        if isinstance(index, int | np.integer):
+            if not -len(self) <= index < len(self):
+                raise IndexError(f"sequence {index} of {len(self)}")
+            row = int(index) % len(self)
+            return self.codes[self.offsets[row] : self.offsets[row + 1]]
+        if isinstance(index, slice) and index.step in (None, 1):
+            start, stop, _ = index.indices(len(self))
+            stop = max(start, stop)
+            first, last = self.offsets[start], self.offsets[stop]
+            offsets = self.offsets[start : stop + 1] - first
+            return self._wrap(self.codes[first:last], offsets, self.weights[start:stop], self.alphabet)
+        return self._take(np.arange(len(self))[index])
+
+    def _take(self, rows: IntArray) -> Sequences:
+        lengths = self.lengths[rows]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        positions = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
+        return self._wrap(self.codes[positions], offsets, self.weights[rows], self.alphabet)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Sequences)
+            and self.alphabet == other.alphabet
+            and np.array_equal(self.offsets, other.offsets)
+            and np.array_equal(self.codes, other.codes)
+            and np.array_equal(self.weights, other.weights)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.alphabet, self.codes.tobytes(), self.offsets.tobytes(), self.weights.tobytes()))
+
+    def __repr__(self) -> str:
+        return f"Sequences({len(self)} sequences, {self.n_symbols} symbols, {self.alphabet!r})"
+
+    @property
+    def lengths(self) -> IntArray:
+        """Number of symbols in each sequence."""
+        return np.diff(self.offsets)
+
+    @property
+    def n_symbols(self) -> int:
+        """Number of symbols in all sequences together, not counting weights."""
+        return len(self.codes)
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether any symbol is missing."""
+        return bool(np.any(self.codes == MISSING))
+
+    def decode(self) -> list[list[Symbol | None]]:
+        """Return the sequences as lists of symbols."""
+        return [self.alphabet.decode(row) for row in self]
+
+    def with_weights(self, weights: ArrayLike) -> Sequences:
+        """Return the same sequences with other weights."""
+        return self._wrap(self.codes, self.offsets, _check_weights(weights, len(self)), self.alphabet)
+
+    def recode(self, alphabet: Alphabet) -> Sequences:
+        """Return the same symbols under the codes of another alphabet, which must hold all that occur."""
+        if alphabet == self.alphabet:
+            return self
+        table = np.array([alphabet._code_of.get(symbol, -2) for symbol in self.alphabet] + [MISSING])
+        codes = table[self.codes]
+        if np.any(codes == -2):
+            place = int(np.argmax(codes == -2))
+            _raise_unseen(self.alphabet.symbols[self.codes[place]], alphabet, self.offsets, place)
+        return self._wrap(codes.astype(alphabet.dtype), self.offsets, self.weights, alphabet)
+
+    def split(self, length: int) -> Sequences:
+        """Cut every sequence into consecutive pieces of ``length`` symbols (the last one may be shorter).
+
+        Pieces keep the weight of their sequence; no codes are copied.
+
+        Examples
+        --------
+        >>> from hqmm import Sequences
+        >>> Sequences(["abcdefg"]).split(3).lengths
+        array([3, 3, 1])
+        """
+        if length < 1:
+            raise DataError(f"split needs a length of at least 1, not {length}")
+        pieces = np.maximum(1, -(-self.lengths // length))
+        first = np.concatenate([[0], np.cumsum(pieces)])[:-1]
+        within = np.arange(pieces.sum()) - np.repeat(first, pieces)
+        starts = np.repeat(self.offsets[:-1], pieces) + within * length
+        offsets = np.concatenate([starts, [self.offsets[-1]]])
+        return self._wrap(self.codes, offsets, np.repeat(self.weights, pieces), self.alphabet)
+
+    def deduplicate(self) -> Sequences:
+        """Return each distinct sequence once, in order of first appearance, with summed weights."""
+        seen: dict[bytes, int] = {}
+        group = np.array([seen.setdefault(row.tobytes(), len(seen)) for row in self], dtype=np.int64)
+        weights = np.bincount(group, weights=self.weights, minlength=len(seen))
+        first = np.unique(group, return_index=True)[1]
+        return self._take(first).with_weights(weights)
+
+    @staticmethod
+    def concatenate(parts: Sequence[Sequences]) -> Sequences:
+        """Join sequences over one alphabet, in order.
+
+        Examples
+        --------
+        >>> from hqmm import Sequences
+        >>> Sequences.concatenate([Sequences(["ab"]), Sequences(["ba", "b"], alphabet="ab")]).decode()
+        [['a', 'b'], ['b', 'a'], ['b']]
+        """
+        if not parts:
+            raise DataError("nothing to concatenate")
+        alphabet = parts[0].alphabet
+        for number, part in enumerate(parts):
+            if part.alphabet != alphabet:
+                raise DataError(
+                    f"part {number} has another alphabet, {part.alphabet!r} instead of {alphabet!r}; recode() it"
+                )
+        if len(parts) == 1:
+            return parts[0]
+        shifts = np.cumsum([0] + [part.n_symbols for part in parts[:-1]])
+        offsets = [part.offsets[1:] + shift for part, shift in zip(parts, shifts, strict=True)]
+        return Sequences._wrap(
+            np.concatenate([part.codes for part in parts]),
+            np.concatenate([np.zeros(1, np.int64), *offsets]),
+            np.concatenate([part.weights for part in parts]),
+            alphabet,
+        )
+
+
+def _plain(symbol: Any) -> Symbol:
+    if isinstance(symbol, str):
+        return str(symbol)
+    if isinstance(symbol, int | np.integer) and not isinstance(symbol, bool):
+        return int(symbol)
+    raise DataError(f"{symbol!r} cannot be a symbol; symbols are strings or whole numbers")
+
+
+def _as_alphabet(alphabet: Alphabet | Iterable[Symbol] | int) -> Alphabet:
+    return alphabet if isinstance(alphabet, Alphabet) else Alphabet(alphabet)
+
+
+def _rows(data: Any) -> list[Any]:
+    if isinstance(data, str):
+        raise DataError("expected a collection of sequences, not one string; wrap it in a list: [text]")
+    if isinstance(data, np.ndarray):
+        if data.ndim != 2 and data.dtype != object:
+            raise DataError(
+                f"expected a 2-D array with one sequence per row, not {data.ndim}-D; "
+                "reshape a single sequence with x.reshape(1, -1)"
+            )
+    elif not isinstance(data, Iterable):
+        raise DataError(f"expected a collection of sequences, not {type(data).__name__}")
+    rows = [
+        row if isinstance(row, str | list | tuple | np.ndarray) else _one_row(row, i) for i, row in enumerate(data)
+    ]
+    if not rows:
+        raise DataError("there are no sequences")
+    return rows
+
+
+def _one_row(row: Any, index: int) -> list[Any]:
+    if not isinstance(row, Iterable):
+        raise DataError(
+            f"expected a sequence of symbols, not {row!r}; a single sequence goes in a list: [sequence]",
+            sequence=index,
+        )
+    return list(row)
+
+
+def _encode(
+    rows: list[Any], offsets: IntArray, alphabet: Alphabet | None, missing: Hashable, learn: bool
+) -> tuple[CodeArray, Alphabet]:
+    if missing is None and not learn and all(isinstance(row, np.ndarray) for row in rows):
+        whole = _integers(rows, offsets)
+        if whole is not None and (alphabet is None or alphabet.is_codes):
+            return _number_codes(whole, offsets, alphabet)
+    flat = list(chain.from_iterable(row.tolist() if isinstance(row, np.ndarray) else row for row in rows))
+    symbols = [_symbol(value, missing, place, offsets) for place, value in enumerate(flat)]
+    if alphabet is None and not learn and all(symbol is None or isinstance(symbol, int) for symbol in symbols):
+        numbers = np.array([MISSING if symbol is None else symbol for symbol in symbols], dtype=np.int64)
+        return _number_codes(numbers, offsets, None)
+    if alphabet is None:
+        found = {symbol for symbol in symbols if symbol is not None and symbol != MISSING}
+        alphabet = Alphabet(sorted(found, key=lambda symbol: (isinstance(symbol, str), symbol)))
+    code_of: dict[Any, int] = {None: MISSING, MISSING: MISSING, **alphabet._code_of}
+    codes = np.empty(len(symbols), dtype=alphabet.dtype)
+    for place, symbol in enumerate(symbols):
+        code = code_of.get(symbol)
+        if code is None:
+            _raise_unseen(symbol, alphabet, offsets, place)
+        codes[place] = code
+    return codes, alphabet
+
+
+def _integers(rows: list[AnyArray], offsets: IntArray) -> IntArray | None:
+    """Return the flat numbers of integer or whole-float rows (masked entries as −1), or None for other kinds."""
+    for index, row in enumerate(rows):
+        if row.ndim != 1 and row.dtype != object:
+            raise DataError(f"expected a 1-D sequence, not an array of shape {row.shape}", sequence=index)
+    if not all(row.dtype.kind in "iuf" for row in rows):
+        return None
+    flat = np.concatenate([np.ma.filled(row, MISSING) for row in rows])
+    if flat.dtype.kind == "f":
+        wrong = ~np.isfinite(flat) | (flat != np.round(flat))
+        if np.any(wrong):
+            place = int(np.argmax(wrong))
+            _symbol(float(flat[place]), None, place, offsets)
+    return flat.astype(np.int64)
+
+
+def _number_codes(numbers: IntArray, offsets: IntArray, alphabet: Alphabet | None) -> tuple[CodeArray, Alphabet]:
+    if alphabet is None:
+        if np.any(numbers < MISSING):
+            place = int(np.argmax(numbers < MISSING))
+            _raise_at(f"{numbers[place]} is not a code; codes are 0, 1, 2, … and −1 for missing", offsets, place)
+        largest = int(numbers.max(initial=0))
+        # Event identifiers are not codes: an alphabet of a million symbols would be a million matrices.
+        if largest > 10_000 + 10 * len(numbers):
+            place = int(np.argmax(numbers))
+            _raise_at(
+                f"{largest} is too large for a code; pass alphabet='learn' to number the values",
+                offsets,
+                place,
+            )
+        alphabet = Alphabet(largest + 1)
+    _check_codes(numbers, offsets, alphabet)
+    return numbers.astype(alphabet.dtype), alphabet
+
+
+def _check_codes(codes: AnyArray, offsets: IntArray, alphabet: Alphabet) -> None:
+    if codes.dtype.kind not in "iu":
+        raise DataError(f"codes must be integers, not {codes.dtype}")
+    wrong = (codes < MISSING) | (codes >= len(alphabet))
+    if np.any(wrong):
+        place = int(np.argmax(wrong))
+        _raise_unseen(int(codes[place]), alphabet, offsets, place)
+
+
+def _symbol(value: Any, missing: Hashable, place: int, offsets: IntArray) -> Symbol | None:
+    """Return one raw value as a symbol, None where it is missing."""
+    if value is None or value is np.ma.masked or (missing is not None and value == missing):
+        return None
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return int(value)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        if np.isfinite(value) and value == round(float(value)):
+            return int(value)
+        kind = "is NaN" if np.isnan(value) else "is infinity" if np.isinf(value) else "is not a whole number"
+        hint = "; write None or −1 for a missing symbol" if np.isnan(value) else ""
+        _raise_at(f"{value} {kind}; symbols are strings or whole numbers{hint}", offsets, place)
+    _raise_at(
+        f"{value!r} cannot be a symbol; symbols are strings or whole numbers, and sequences are not nested",
+        offsets,
+        place,
+    )
+
+
+def _check_weights(weights: ArrayLike | None, count: int) -> FloatArray:
+    if weights is None:
+        return np.ones(count)
+    array = np.array(weights, dtype=np.float64)
+    if array.shape != (count,):
+        raise DataError(f"weights must have one number per sequence: shape ({count},), not {array.shape}")
+    if not np.all(np.isfinite(array) & (array >= 0)):
+        wrong = int(np.argmin(np.isfinite(array) & (array >= 0)))
+        raise DataError(f"the weight {array[wrong]} is not a non-negative number", sequence=wrong)
+    return array
+
+
+def _refuse_empty(offsets: IntArray) -> None:
+    empty = np.diff(offsets) == 0
+    if np.any(empty):
+        raise DataError(
+            "the sequence is empty; drop it, or pass end=True (finite strings) or allow_empty=True",
+            sequence=int(np.argmax(empty)),
+        )
+
+
+def _raise_unseen(symbol: object, alphabet: Alphabet, offsets: IntArray, place: int) -> NoReturn:
+    _raise_at(f"the symbol {symbol!r} is not in {alphabet!r}", offsets, place)
+
+
+def _raise_at(message: str, offsets: IntArray, place: int) -> NoReturn:
+    sequence = int(np.searchsorted(offsets, place, side="right")) - 1
+    raise DataError(message, sequence=sequence, position=place - int(offsets[sequence]))

@@ -1,0 +1,313 @@
+"""Whether two models define the same process, the smallest model of a process, and distances between models."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hqmm._typing import FloatArray
+from hqmm.errors import DataError, ModelError
+from hqmm.linear import LinearForm
+from hqmm.reduction import extend, reduce
+
+if TYPE_CHECKING:
+    from hqmm._random import RandomState
+    from hqmm.models import HQMM, OOM
+    from hqmm.models.base import Model
+    from hqmm.sequences import Symbol
+
+# Rounding that a sum of products may carry, as a share of the absolute values that make it up.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Equivalence:
+    """The answer of `equivalent`: true where the models agree, with a distinguishing sequence where they do not.
+
+    Attributes
+    ----------
+    equal : bool
+        Whether the models define the same process; ``bool()`` of the answer gives it too.
+    witness : list of symbols, or None
+        A sequence, among the shortest, to which the models give different probabilities.
+    probabilities : pair of float, or None
+        What the first and the second model give it.
+
+    Examples
+    --------
+    >>> from hqmm.theory import Equivalence
+    >>> bool(Equivalence(False, witness=["a"], probabilities=(0.5, 0.4)))
+    False
+    """
+
+    equal: bool
+    witness: list[Symbol | None] | None = None
+    probabilities: tuple[float, float] | None = None
+
+    def __bool__(self) -> bool:
+        return self.equal
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A Monte Carlo estimate with its standard error.
+
+    Examples
+    --------
+    >>> from hqmm.theory import Estimate
+    >>> print(Estimate(0.25, 0.01))
+    0.25 ± 0.01
+    """
+
+    value: float
+    error: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.6g} ± {self.error:.2g}"
+
+
+def equivalent(a: Model, b: Model, tol: float = 1e-8) -> Equivalence:
+    """Decide whether two models, of any classes, give every sequence the same probability.
+
+    The test is exact up to ``tol``, not a sample (Tzeng 1992): the models differ somewhere if and only if they
+    differ on one of at most m_a + m_b sequences, whose states in the pair of models span every state that
+    the pair can reach. Probabilities are compared relative to their size, so that long sequences count as much
+    as short ones.
+
+    Parameters
+    ----------
+    a, b : models over the same alphabet
+        Of any class.
+    tol : float
+        Relative difference of the probabilities of a sequence that counts as a difference.
+
+    Returns
+    -------
+    Equivalence
+        True or false, with a distinguishing sequence where there is one.
+
+    Examples
+    --------
+    A hidden state that is never told apart from another one makes no difference:
+
+    >>> from hqmm import HMM
+    >>> from hqmm.theory import equivalent
+    >>> coin = HMM([[1.0]], [[0.3], [0.7]])
+    >>> bool(equivalent(coin, HMM([[0.9, 0.2], [0.1, 0.8]], [[0.3, 0.3], [0.7, 0.7]])))
+    True
+    >>> equivalent(coin, HMM([[1.0]], [[0.4], [0.6]]))
+    Equivalence(equal=False, witness=[0], probabilities=(0.3, 0.4))
+    """
+    if a.alphabet != b.alphabet:
+        raise ModelError(
+            f"models over different alphabets cannot be compared: {a.alphabet!r} and {b.alphabet!r}; "
+            "make one of them with the other's alphabet"
+        )
+    word = _distinguishing_word(a.linear, b.linear, tol)
+    if word is None:
+        return Equivalence(True)
+    witness = a.alphabet.decode(word)
+    return Equivalence(False, witness, (_probability(a.linear, word), _probability(b.linear, word)))
+
+
+def minimize(model: Model, tol: float = 1e-10) -> OOM:
+    """Return the smallest observable operator model of the same process, over the same alphabet.
+
+    The result is a general OOM (Definition 3) in an arbitrary orthonormal basis of what is both reachable and
+    observable; its dimension is the rank of the process.
+
+    Parameters
+    ----------
+    model : model of any class
+    tol : float
+        Directions shorter than this, relative to the norm of the operator that leads there, do not count.
+
+    Returns
+    -------
+    OOM
+
+    Examples
+    --------
+    >>> from hqmm import HMM
+    >>> from hqmm.theory import minimize
+    >>> minimize(HMM([[0.9, 0.2], [0.1, 0.8]], [[0.3, 0.3], [0.7, 0.7]])).linear.dimension
+    1
+    """
+    from hqmm.models import OOM
+
+    form = reduce(model.linear, tol)
+    # The smallest model is as valid as the given one: there is nothing to check again.
+    return OOM(form.operators, form.initial, form.evaluation, alphabet=model.alphabet, check_length=0)
+
+
+def liouville_distance(a: HQMM, b: HQMM) -> float:
+    """Return the Frobenius norm of the difference of two HQMMs' Liouville superoperators.
+
+    The Liouville form of a completely positive map is unique, so the distance is zero exactly when the maps are
+    the same, however they are split into Kraus operators. It compares maps, not processes: models that differ by
+    a unitary change of basis of the hidden space are `equivalent`, yet lie at a positive distance. The initial
+    states play no role.
+
+    Parameters
+    ----------
+    a, b : HQMM
+        Of the same dimension and number of symbols.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    Reordering the Kraus operators, or changing their phases, changes nothing:
+
+    >>> import numpy as np
+    >>> from hqmm import HQMM
+    >>> from hqmm.theory import liouville_distance
+    >>> up, down = [[1, 0], [0, 0]], [[0, 0], [0, 1]]
+    >>> kraus = np.sqrt(0.5) * np.array([[up, down], [down, up]])
+    >>> liouville_distance(HQMM(kraus), HQMM(-kraus[:, ::-1]))
+    0.0
+    """
+    first, second = a.liouville(), b.liouville()
+    if first.shape != second.shape:
+        raise ModelError(
+            f"the Liouville forms have shapes {first.shape} and {second.shape}; only models of one dimension and "
+            "one number of symbols have a distance (equivalent() compares processes of any dimension)"
+        )
+    return float(np.linalg.norm(first - second))
+
+
+def divergence_rate(
+    a: Model,
+    b: Model,
+    n_sequences: int = 100,
+    length: int = 1000,
+    burn_in: int = 0,
+    random_state: RandomState = None,
+) -> Estimate:
+    """Estimate the Kullback–Leibler divergence of ``b`` from ``a`` in nats per symbol, by sampling from ``a``.
+
+    The mean of log P_a(y) − log P_b(y) over sampled sequences y, divided by the mean number of scored symbols,
+    estimates D(a ‖ b) per symbol for sequences of that length; it tends to the rate as the length grows.
+
+    Parameters
+    ----------
+    a, b : models over the same alphabet
+    n_sequences : int
+        How many sequences are drawn; at least 2, for the standard error.
+    length : int
+        Their length.
+    burn_in : int
+        The first symbols of each are not scored, so that the initial states matter less.
+    random_state : None, int or numpy.random.Generator
+        The same seed gives the same estimate.
+
+    Returns
+    -------
+    Estimate
+        ``inf`` with error zero if ``b`` gives one of the sequences probability zero: then the divergence is
+        infinite for certain.
+
+    Examples
+    --------
+    Two coins, where the rate is .5 log(.5/.4) + .5 log(.5/.6) = .0204:
+
+    >>> from hqmm import HMM
+    >>> from hqmm.theory import divergence_rate
+    >>> fair, bent = HMM([[1.0]], [[0.5], [0.5]]), HMM([[1.0]], [[0.4], [0.6]])
+    >>> rate = divergence_rate(fair, bent, random_state=0)
+    >>> abs(rate.value - 0.0204) < 4 * rate.error
+    True
+    """
+    if n_sequences < 2:
+        raise DataError(f"n_sequences must be at least 2 for a standard error, but is {n_sequences}")
+    if not 0 <= burn_in < length:
+        raise DataError(f"burn_in must lie between 0 and length − 1 = {length - 1}, but is {burn_in}")
+    sequences = a.sample(n_sequences, length, random_state=random_state)
+    scored = np.maximum(sequences.lengths - burn_in, 0)
+    gains = a.log_likelihood(sequences, burn_in) - b.log_likelihood(sequences, burn_in)
+    if np.any(np.isposinf(gains)):
+        return Estimate(math.inf, 0.0)
+    # A ratio of means, because models with an end symbol stop early.
+    rate = gains.sum() / max(scored.sum(), 1)
+    spread = np.std(gains - rate * scored, ddof=1) / max(scored.mean(), 1.0)
+    return Estimate(float(rate), float(spread / math.sqrt(n_sequences)))
+
+
+def _distinguishing_word(a: LinearForm, b: LinearForm, tol: float) -> tuple[int, ...] | None:
+    """Return a shortest sequence on which two forms differ, or None where there is none.
+
+    Breadth-first over sequences: those whose pair of states lies in the span of earlier pairs are not continued.
+    """
+    pair = _Pair(a, b)
+    basis = np.empty((pair.dimension, 0))
+    level: list[tuple[tuple[int, ...], FloatArray]] = [((), pair.initial)]
+    while level:
+        for word, state in level:
+            if pair.differs(state, tol):
+                return word
+        level, basis = _outside(level, basis)
+        level = [
+            ((*word, code), following / np.linalg.norm(following))
+            for word, state in level
+            for code, following in enumerate(pair.images(state))
+            if np.linalg.norm(following) > _ROUNDING * pair.norms[code]
+        ]
+    return None
+
+
+def _outside(
+    level: list[tuple[tuple[int, ...], FloatArray]], basis: FloatArray
+) -> tuple[list[tuple[tuple[int, ...], FloatArray]], FloatArray]:
+    """Pick the words whose states extend the span, farthest first, and extend the basis by them."""
+    kept: list[tuple[tuple[int, ...], FloatArray]] = []
+    parts = np.array([state for _, state in level]).T
+    parts = parts - basis @ (basis.T @ parts)
+    while True:
+        lengths = np.linalg.norm(parts, axis=0)
+        farthest = int(np.argmax(lengths))
+        if lengths[farthest] <= 1e-10 or basis.shape[1] == len(basis):
+            return kept, basis
+        basis, parts = extend(basis, parts, farthest)
+        kept.append(level[farthest])
+
+
+class _Pair:
+    """The difference automaton: both models side by side, each in its smallest form, evaluating P_a − P_b."""
+
+    def __init__(self, a: LinearForm, b: LinearForm) -> None:
+        self._parts = [_unit_evaluation(reduce(form)) for form in (a, b)]
+        first = self._parts[0].dimension
+        self._cut = first
+        start = np.concatenate([part.initial for part in self._parts])
+        self.initial: FloatArray = start / np.linalg.norm(start)
+        self.dimension = len(start)
+        self.norms = np.max([np.linalg.norm(part.operators, ord=2, axis=(1, 2)) for part in self._parts], axis=0)
+
+    def images(self, state: FloatArray) -> FloatArray:
+        first, second = self._parts
+        x, y = state[: self._cut], state[self._cut :]
+        return np.concatenate([first.operators @ x, second.operators @ y], axis=1)
+
+    def differs(self, state: FloatArray, tol: float) -> bool:
+        first, second = self._parts
+        x, y = state[: self._cut], state[self._cut :]
+        p, q = float(first.evaluation @ x), float(second.evaluation @ y)
+        rounding = _ROUNDING * (np.linalg.norm(x) + np.linalg.norm(y))
+        return bool(abs(p - q) > tol * max(abs(p), abs(q)) + rounding)
+
+
+def _unit_evaluation(form: LinearForm) -> LinearForm:
+    size = np.linalg.norm(form.evaluation)
+    return LinearForm(form.operators, form.initial * size, form.evaluation / size)
+
+
+def _probability(form: LinearForm, word: tuple[int, ...]) -> float:
+    state = form.initial
+    for code in word:
+        state = form.operators[code] @ state
+    return float(form.evaluation @ state)
