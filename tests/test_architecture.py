@@ -10,7 +10,7 @@ import hqmm
 ROOT = Path(hqmm.__file__).parent
 # Each line may import the lines above it. Modules on one line may import each other.
 LAYERS = [
-    ["errors", "_typing", "_random"],
+    ["errors", "_typing", "_random", "storage"],
     ["linear"],
     ["sequences"],
     ["channels", "reduction"],

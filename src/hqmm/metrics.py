@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hqmm._typing import FloatArray
+from hqmm._typing import AnyArray, FloatArray
 from hqmm.errors import DataError
 from hqmm.models import Model
 
@@ -43,7 +43,22 @@ def description_accuracies(model: Model, sequences: Any, burn_in: int = 0, squas
         raise DataError(
             f"nothing is left to score after a burn-in of {burn_in} symbols", sequence=int(np.argmax(short))
         )
-    scaled = 1 + model.log_likelihood(data, burn_in) / ((data.lengths - burn_in) * np.log(model.n_symbols))
+    return accuracies_from(model.log_likelihood(data, burn_in), data.lengths - burn_in, model.n_symbols, squash)
+
+
+def accuracies_from(
+    log_likelihood: FloatArray, lengths: AnyArray, n_symbols: int, squash: bool = True
+) -> FloatArray:
+    """Return description accuracies from log-likelihoods and the numbers of scored symbols.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hqmm.metrics import accuracies_from
+    >>> accuracies_from(np.log([0.5, 1.0]), np.array([1, 1]), 2)
+    array([0., 1.])
+    """
+    scaled = 1 + log_likelihood / (lengths * np.log(n_symbols))
     return np.where(scaled > 0, scaled, np.tanh(scaled / 8)) if squash else scaled
 
 

@@ -41,7 +41,7 @@ def test_a_cut_file_is_refused_wherever_it_is_cut(path):
     whole = path.read_bytes()
     for length in range(0, len(whole), 7):
         path.write_bytes(whole[:length])
-        with pytest.raises(FileFormatError, match="is not a model file, or is damaged"):
+        with pytest.raises(FileFormatError, match="is not a file of hqmm, or is damaged"):
             load(path)
 
 
@@ -60,13 +60,13 @@ def test_flipped_bytes_never_do_worse_than_a_clear_error(path):
 @pytest.mark.parametrize(
     ("write", "message"),
     [
-        (lambda p: p.write_bytes(pickle.dumps({"transition": 1})), "is not a model file"),
-        (lambda p: p.write_bytes(b""), "is not a model file"),
-        (lambda p: p.write_bytes(struct.pack("<Q", 2**60) + b"{}"), "is not a model file"),
+        (lambda p: p.write_bytes(pickle.dumps({"transition": 1})), "is not a file of hqmm"),
+        (lambda p: p.write_bytes(b""), "is not a file of hqmm"),
+        (lambda p: p.write_bytes(struct.pack("<Q", 2**60) + b"{}"), "is not a file of hqmm"),
         (lambda p: p.write_bytes(to_bytes(GOOD)), "not one that hqmm wrote"),
         (lambda p: p.write_bytes(to_bytes(GOOD, metadata={"hqmm": "[" * 100_000})), "not one that hqmm wrote"),
         (lambda p: p.write_bytes(to_bytes(GOOD, metadata={"hqmm": "3"})), "not one that hqmm wrote"),
-        (lambda p: craft(p, **{"class": "os.system"}), "holds a 'os.system'; known are HMM"),
+        (lambda p: craft(p, **{"class": "os.system"}), "holds a 'os.system'; known models are HMM"),
         (lambda p: craft(p, **{"class": ["HMM"]}), "holds a"),
         (lambda p: craft(p, version=99), "format 99"),
         (lambda p: craft(p, alphabet=[0, 0]), "no valid alphabet"),
@@ -75,7 +75,7 @@ def test_flipped_bytes_never_do_worse_than_a_clear_error(path):
         (lambda p: craft(p, alphabet=[0, 1, 2]), "not a model: HMM: the alphabet has 3"),
         (lambda p: craft(p, {"transition": np.eye(2)}), "HMM needs 'emission'"),
         (lambda p: craft(p, {**GOOD, "extra": np.eye(2)}), "do not belong to HMM"),
-        (lambda p: craft(p, {**GOOD, "initial.imag": np.zeros(3)}), "differ in shape"),
+        (lambda p: craft(p, {**GOOD, "initial.imag": np.zeros(3)}), "do not match"),
         (lambda p: craft(p, {**GOOD, "initial": np.array([2.0, 0.0])}), r"HMM condition \(ii\)"),
         (lambda p: craft(p, {**GOOD, "initial": np.array([np.nan, 0.0])}), "must be finite"),
     ],

@@ -10,7 +10,7 @@ import numpy as np
 
 from hqmm._typing import FloatArray
 from hqmm.errors import DataError, ModelError
-from hqmm.linear import LinearForm
+from hqmm.linear import ROUNDING, LinearForm
 from hqmm.reduction import extend, reduce
 
 if TYPE_CHECKING:
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from hqmm.models import HQMM, OOM
     from hqmm.models.base import Model
     from hqmm.sequences import Symbol
-
-# Rounding that a sum of products may carry, as a share of the absolute values that make it up.
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -255,7 +252,7 @@ def _distinguishing_word(a: LinearForm, b: LinearForm, tol: float) -> tuple[int,
             ((*word, code), following / np.linalg.norm(following))
             for word, state in level
             for code, following in enumerate(pair.images(state))
-            if np.linalg.norm(following) > _ROUNDING * pair.norms[code]
+            if np.linalg.norm(following) > ROUNDING * pair.norms[code]
         ]
     return None
 
@@ -297,7 +294,7 @@ class _Pair:
         first, second = self._parts
         x, y = state[: self._cut], state[self._cut :]
         p, q = float(first.evaluation @ x), float(second.evaluation @ y)
-        rounding = _ROUNDING * (np.linalg.norm(x) + np.linalg.norm(y))
+        rounding = ROUNDING * (np.linalg.norm(x) + np.linalg.norm(y))
         return bool(abs(p - q) > tol * max(abs(p), abs(q)) + rounding)
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from hqmm._typing import AnyArray, FloatArray
-from hqmm.linear import LinearForm
+from hqmm.linear import ROUNDING, LinearForm
 
 # A witness counts if plain float64 arithmetic comes this close to its exact probability: then roundings of the
 # parameters, which are of the size of those of the arithmetic, do not decide its sign.
@@ -41,17 +41,23 @@ def exact_probabilities(form: LinearForm, word: tuple[int, ...]) -> tuple[Fracti
 
 def is_genuine(form: LinearForm, word: tuple[int, ...], exact: Fraction) -> bool:
     """Whether the exact probability of a word is negative, and not so by an artefact of rounding."""
-    return exact < 0 and abs(_float_probability(form, word) - exact) <= _AGREEMENT * abs(exact)
+    value, size = _float_probability(form, word)
+    return exact < -Fraction(ROUNDING) * size and abs(value - exact) <= _AGREEMENT * abs(exact)
 
 
-def _float_probability(form: LinearForm, word: tuple[int, ...]) -> Fraction:
-    """Evaluate in float64, with the binary exponent kept apart so that long words do not underflow."""
+def _float_probability(form: LinearForm, word: tuple[int, ...]) -> tuple[Fraction, Fraction]:
+    """Return a word's probability in float64, and the sum of absolute values that the last step makes it of.
+
+    The binary exponent is kept apart, so that long words do not underflow.
+    """
     state, exponent = form.initial, 0
-    for code in word:
+    for code in word[:-1]:
         state = form.operators[code] @ state
         shift = int(np.frexp(np.abs(state).max())[1])
         state, exponent = np.ldexp(state, -shift), exponent + shift
-    return Fraction(float(form.evaluation @ state)) * Fraction(2) ** exponent
+    functional = form.evaluation @ form.operators[word[-1]]
+    unit = Fraction(2) ** exponent
+    return Fraction(float(functional @ state)) * unit, Fraction(float(np.abs(functional) @ np.abs(state))) * unit
 
 
 def _whole(array: FloatArray) -> tuple[AnyArray, int]:
