@@ -103,27 +103,21 @@ def test_a_difference_in_a_rare_event_is_noticed():
 
 
 def test_a_difference_behind_improbable_steps_is_noticed():
-    # Twelve steps of probability 0.001 lead to the state that makes the difference.
+    # Symbol 1 leads down a corridor of twelve steps, each of probability 0.001; only its end makes a difference.
     def model(p):
-        walk = np.zeros((13, 13))
-        walk[0] = 1 - 1e-3
-        walk[0, 12] = 0
-        walk += np.diag(np.full(12, 1e-3), -1)
-        walk[12, 12] = 1
-        operators = np.array(
-            [np.diag(np.eye(13)[0]) @ walk, np.diag(np.append(0, np.full(12, 1.0))) @ walk, 0 * walk]
-        )
-        operators[2, 12, 12] = 1 - p
-        operators[1, 12, 12] = p
+        operators = np.zeros((3, 13, 13))
+        operators[0, 0, :12] = 1 - 1e-3
+        operators[1] = np.diag(np.full(12, 1e-3), -1)
+        operators[0, 0, 12], operators[2, 0, 12] = p, 1 - p
         return OOM(operators, np.eye(13)[0])
 
     answer = equivalent(model(0.5), model(0.6))
-    assert answer.witness == [1] * 13
+    assert answer.witness == [1] * 12 + [0]
     assert answer.probabilities == pytest.approx((0.5e-36, 0.6e-36))
 
 
 def test_a_small_change_is_noticed_in_a_stretched_basis():
-    # States a thousand times longer than their weight: probabilities are compared with each other, not with these.
+    # States are far longer than their weight: probabilities are compared with each other, not with these.
     form = random_hmm(np.random.default_rng(2), 3, 2).linear
     onto = np.full((3, 3), 1 / 3)
     stretch, shrink = onto + 1e4 * (np.eye(3) - onto), onto + 1e-4 * (np.eye(3) - onto)
@@ -134,7 +128,7 @@ def test_a_small_change_is_noticed_in_a_stretched_basis():
         for T in (form.operators, operators)
     )
     assert not equivalent(a, b, tol=1e-7)
-    assert equivalent(a, b, tol=1e-5)
+    assert equivalent(a, b, tol=1e-3)
 
 
 def test_impossible_and_possible_sequences_differ():
@@ -272,9 +266,9 @@ def test_models_with_an_end_symbol_are_averaged_over_their_own_lengths():
     exact = 0.25 * np.log(0.25 / 0.5) + 0.75 * np.log(0.75 / 0.5)  # each symbol is a coin toss
     rate = divergence_rate(model(0.25), model(0.5), n_sequences=4000, random_state=3)
     assert abs(rate.value - exact) < 4 * rate.error
-    runs = [divergence_rate(model(0.25), model(0.5), n_sequences=200, random_state=seed) for seed in range(60)]
+    runs = [divergence_rate(model(0.25), model(0.5), n_sequences=200, random_state=seed) for seed in range(200)]
     spread = np.std([run.value for run in runs])
-    assert np.mean([run.error for run in runs]) == pytest.approx(spread, rel=0.3)
+    assert np.mean([run.error for run in runs]) == pytest.approx(spread, rel=0.15)
 
 
 def test_the_same_seed_gives_the_same_estimate():

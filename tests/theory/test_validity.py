@@ -66,12 +66,12 @@ def most_negative(model, longest):
 
 
 def with_a_hidden_rotation(model):
-    """The same process in disguise, with two more dimensions that turn for ever and that nothing depends on."""
+    """The same process in disguise, with three more dimensions that turn about an axis and that nothing depends on."""
     form = disguised(model).linear
-    turn = np.array([[np.cos(1), -np.sin(1)], [np.sin(1), np.cos(1)]])
-    operators = np.pad(form.operators, ((0, 0), (0, 2), (0, 2)))
-    operators[:, -2:, -2:] = turn
-    initial, evaluation = np.append(form.initial, [1, 0]), np.append(form.evaluation, [0, 0])
+    turn = np.array([[1, 0, 0], [0, np.cos(1), -np.sin(1)], [0, np.sin(1), np.cos(1)]])
+    operators = np.pad(form.operators, ((0, 0), (0, 3), (0, 3)))
+    operators[:, -3:, -3:] = turn
+    initial, evaluation = np.append(form.initial, [1, 1, 0]), np.append(form.evaluation, [0, 0, 0])
     return OOM(operators, initial, evaluation, check_length=0)
 
 
@@ -380,12 +380,11 @@ class TestWitnesses:
 
     def test_a_sign_that_rounding_could_change_does_not_count(self):
         # 3 × 0.1 − 0.3 is 2.8e-17 for these very numbers, but twice that in float64: it is all rounding.
-        form = LinearForm(
-            np.array([[[0.1, -0.3], [0, 0]], [[-0.5, 0], [0, 0]]]), np.array([3.0, 1]), np.array([1.0, 0])
-        )
-        exact = exact_probabilities(form, (0, 1))[1]
+        scale, subtract, flip = [[0.1, 0], [0, 0.3]], [[1, -1], [0, 0]], [[-0.5, 0], [0, 0]]
+        form = LinearForm(np.array([scale, subtract, flip]), np.array([3.0, 1]), np.array([1.0, 0]))
+        exact = exact_probabilities(form, (0, 1, 2))[1]
         assert -1e-16 < exact < 0
-        assert not is_genuine(form, (0, 1), exact)
+        assert not is_genuine(form, (0, 1, 2), exact)
 
     def test_a_long_negative_word_counts(self):
         form = LinearForm(np.array([[[1e-3]], [[-0.5]]]), np.ones(1), np.ones(1))
