@@ -1,0 +1,32 @@
+"""How a model is found: one driver, and the learners it runs."""
+
+from hqmm.learning.adam import RiemannianAdam
+from hqmm.learning.baum_welch import BaumWelch
+from hqmm.learning.cosm import COSM
+from hqmm.learning.discriminative import ClassFit, fit_discriminative, log_posterior
+from hqmm.learning.driver import Fit, Learner, State, fit
+from hqmm.learning.givens import GivensSearch
+from hqmm.learning.initial import enlarge, random_hmm, random_hqmm, random_noom, with_noise
+from hqmm.learning.polar import Polar
+from hqmm.learning.quasi_newton import RiemannianLBFGS
+
+__all__ = [
+    "COSM",
+    "BaumWelch",
+    "ClassFit",
+    "Fit",
+    "GivensSearch",
+    "Learner",
+    "Polar",
+    "RiemannianAdam",
+    "RiemannianLBFGS",
+    "State",
+    "enlarge",
+    "fit",
+    "fit_discriminative",
+    "log_posterior",
+    "random_hmm",
+    "random_hqmm",
+    "random_noom",
+    "with_noise",
+]

@@ -1,0 +1,105 @@
+"""Expectation–maximisation for hidden Markov models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hqmm import engine
+from hqmm._typing import FloatArray
+from hqmm.errors import ModelError
+from hqmm.learning.driver import Learner, State
+from hqmm.learning.task import Task, mean_log_likelihood
+from hqmm.models import HMM, Model
+
+
+@dataclass(frozen=True)
+class BaumWelchState(State):
+    """An HMM's parameters with the expected counts there."""
+
+    transition: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    emission: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    initial: FloatArray = field(default_factory=lambda: np.zeros(0))
+    counts: FloatArray = field(default_factory=lambda: np.zeros((0, 0, 0)))
+    starts: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+
+@dataclass(frozen=True)
+class BaumWelch(Learner):
+    """EM for HMMs: expected counts are T ∘ ∂ℓ/∂T, so the engine's gradient does the work.
+
+    Whole sequences are scored: a burn-in, which conditions on the first symbols, would cost EM its guarantee that
+    the likelihood never falls, so it only applies to validation.
+
+    Parameters
+    ----------
+    max_iter : int
+        Passes over the data.
+    tol : float
+        Stop when a pass gains less than this much log-likelihood per symbol.
+    learn_initial : bool
+        Also fit the initial distribution.
+    prior : float
+        Pseudo-count added to every expected count; 0 gives maximum likelihood.
+
+    Examples
+    --------
+    >>> from hqmm.datasets import hmm_6_6
+    >>> from hqmm.learning import BaumWelch, fit, random_hmm
+    >>> data = hmm_6_6().sample(10, 200, random_state=0)
+    >>> history = fit(BaumWelch(max_iter=10), random_hmm(3, 6), data, random_state=0).history["train"]
+    >>> bool((history[1:] >= history[:-1]).all())
+    True
+    """
+
+    max_iter: int = 1000
+    tol: float = 1e-7
+    learn_initial: bool = True
+    prior: float = 0.0
+
+    def init(self, model: Model, task: Task, generator: np.random.Generator) -> BaumWelchState:
+        """Return the expected counts of an HMM."""
+        if not isinstance(model, HMM):
+            raise ModelError(f"BaumWelch learns an HMM; start from one, not from {model!r}")
+        return self._expect(model.transition, model.emission, model.initial, task, passes=0.0)
+
+    def advance(self, state: BaumWelchState, task: Task, generator: np.random.Generator) -> BaumWelchState:
+        """Return the counts after one M-step."""
+        arrivals = state.counts.sum(axis=0) + self.prior
+        emitted = state.counts.sum(axis=2) + self.prior
+        transition = _columns_to_one(arrivals, state.transition)
+        emission = _columns_to_one(emitted, state.emission)
+        initial = state.initial
+        if self.learn_initial:
+            initial = _columns_to_one(state.starts[:, None] + self.prior, state.initial[:, None])[:, 0]
+        following = self._expect(transition, emission, initial, task, state.passes)
+        converged = following.objective - state.objective < self.tol and following.n_zero >= state.n_zero
+        return BaumWelchState(**{**vars(following), "converged": bool(converged)})
+
+    def _expect(
+        self, transition: FloatArray, emission: FloatArray, initial: FloatArray, task: Task, passes: float
+    ) -> BaumWelchState:
+        linear = HMM(transition, emission, initial).linear
+        result = engine.gradient(linear, task.data, threads=task.threads)
+        objective, n_zero = mean_log_likelihood(result.log_likelihood, task.data, 0)
+        return BaumWelchState(
+            objective=objective,
+            n_zero=n_zero,
+            passes=passes + 1,
+            transition=transition,
+            emission=emission,
+            initial=initial,
+            counts=linear.operators * result.operators,
+            starts=initial * result.initial,
+        )
+
+    def model(self, state: BaumWelchState, task: Task) -> HMM:
+        """Return the HMM of a state."""
+        return HMM(state.transition, state.emission, state.initial, alphabet=task.data.alphabet)
+
+
+def _columns_to_one(counts: FloatArray, before: FloatArray) -> FloatArray:
+    """Normalise columns; one without counts, a state never visited, stays as it was."""
+    totals = counts.sum(axis=0)
+    return np.where(totals > 0, counts / np.where(totals > 0, totals, 1.0), before)

@@ -1,0 +1,428 @@
+"""The one loop that runs every learner."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from hqmm._random import RandomState, as_generator
+from hqmm._typing import FloatArray
+from hqmm.errors import DataError
+from hqmm.learning.checkpoint import Checkpoint, fingerprint
+from hqmm.learning.task import Task, mean_log_likelihood
+from hqmm.metrics import accuracies_from
+from hqmm.models import Model
+from hqmm.sequences import Sequences
+
+Reason: TypeAlias = Literal["converged", "max_iter", "time", "no_progress", "non_finite", "interrupted"]
+Start: TypeAlias = Model | Callable[[np.random.Generator], Model]
+
+REASONS: dict[Reason, str] = {
+    "converged": "the likelihood stopped rising",
+    "max_iter": "the number of iterations ran out before it converged",
+    "time": "the time ran out before it converged",
+    "no_progress": "the validation score did not improve for as many iterations as patience allows",
+    "non_finite": "a parameter or the likelihood became NaN or infinite; the best model before that is kept",
+    "interrupted": "it was interrupted; the best model so far is kept",
+}
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a learner stands; subclasses add its parameters.
+
+    Every field is an array, a tuple of arrays or a scalar, so that checkpoints can hold it.
+
+    ``objective`` is the training log-likelihood per symbol: at the current parameters for full-batch learners,
+    averaged over the last pass for mini-batch ones.
+    """
+
+    objective: float = -np.inf
+    n_zero: int = 0
+    passes: float = 0.0
+    step: float = 0.0
+    feasibility: float = 0.0
+    converged: bool = False
+
+
+class Learner(ABC):
+    """A learner improves a model in iterations; the driver owns everything else.
+
+    ``max_iter`` is the default number of iterations: passes for full-batch learners, epochs for mini-batch ones.
+    """
+
+    max_iter: int = 1000
+
+    @abstractmethod
+    def init(self, model: Model, task: Task, generator: np.random.Generator) -> Any:
+        """Return the state that starts from a model."""
+
+    @abstractmethod
+    def advance(self, state: Any, task: Task, generator: np.random.Generator) -> Any:
+        """Return the state after one iteration."""
+
+    @abstractmethod
+    def model(self, state: Any, task: Task) -> Model:
+        """Return the model of a state."""
+
+    def done(self, state: Any) -> bool:
+        """Return whether there is nothing left to gain."""
+        return bool(state.converged)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a fit returns: the model, why it stopped, and how it got there.
+
+    ``history`` holds one array per column: iteration, passes over the data, train and validation log-likelihood
+    per symbol, train and validation description accuracy, seconds, feasibility error ‖κ†κ − I‖, and step.
+    """
+
+    model: Model
+    reason: Reason
+    history: dict[str, FloatArray]
+    best_iteration: int
+    seconds: float
+    n_zero: int
+    restarts: list[Fit] = field(default_factory=list)
+
+    @property
+    def converged(self) -> bool:
+        """Whether it stopped because there was nothing left to gain."""
+        return self.reason == "converged"
+
+    @property
+    def n_iter(self) -> int:
+        """Number of iterations."""
+        return len(self.history["iteration"]) - 1
+
+    @property
+    def score(self) -> float:
+        """The validation log-likelihood per symbol of the best iteration; training, without validation data."""
+        column = self.history["validation"]
+        chosen = self.history["train"] if np.all(np.isnan(column)) else column
+        return float(chosen[self.best_iteration])
+
+
+@dataclass
+class Options:
+    """When to stop and what to do on the way."""
+
+    max_iter: int
+    patience: int | None = None
+    time_limit: float | None = None
+    checkpoint: Path | None = None
+    checkpoint_every: float = 30.0
+    callbacks: tuple[Callable[[dict[str, float], Model], Any], ...] = ()
+    progress: bool = False
+
+
+COLUMNS = (
+    "iteration",
+    "passes",
+    "train",
+    "validation",
+    "train_da",
+    "validation_da",
+    "seconds",
+    "feasibility",
+    "step",
+)
+
+
+def fit(
+    learner: Learner,
+    start: Start,
+    data: Any,
+    *,
+    validation: Any = None,
+    burn_in: int = 0,
+    validation_burn_in: int | None = None,
+    max_iter: int | None = None,
+    patience: int | None = None,
+    time_limit: float | None = None,
+    n_init: int = 1,
+    n_jobs: int = 1,
+    random_state: RandomState = None,
+    threads: int | None = None,
+    checkpoint: str | Path | None = None,
+    checkpoint_every: float = 30.0,
+    callbacks: Iterable[Callable[[dict[str, float], Model], Any]] = (),
+    progress: bool = False,
+) -> Fit:
+    """Learn a model from data.
+
+    Parameters
+    ----------
+    learner : Learner
+        Which algorithm, with its settings.
+    start : Model or function of a Generator
+        The model to improve, whose class and sizes the result will have; a function draws one for each restart
+        (see `hqmm.learning.initial`).
+    data : Sequences or anything it accepts
+        Training data, read with the alphabet of the starting model.
+    validation : Sequences or anything it accepts, optional
+        Held-out data; the iterate that scores best on it is kept.
+    burn_in, validation_burn_in : int
+        Symbols at the start of each sequence that are not scored; the latter is the former by default.
+    max_iter : int, optional
+        Iterations: passes for full-batch learners, epochs for mini-batch ones; each learner has a default.
+    patience : int, optional
+        Stop after so many iterations without a better validation score.
+    time_limit : float, optional
+        Stop after so many seconds.
+    n_init, n_jobs : int
+        Restarts, the best of which is kept, and how many run at once.
+    random_state : None, int or numpy.random.Generator
+        The same seed gives the same model, bit for bit.
+    threads : int, optional
+        Threads of the engine; the result does not depend on it.
+    checkpoint : path, optional
+        File to continue from, if it exists, and to save to; a resumed fit ends where an uninterrupted one does.
+    checkpoint_every : float
+        Seconds between checkpoints; 0 saves after every iteration.
+    callbacks : functions of (row, model)
+        Called after every iteration with the row of the history; a true answer stops the fit.
+    progress : bool
+        Show a progress bar on a terminal.
+
+    Returns
+    -------
+    Fit
+
+    Examples
+    --------
+    >>> from hqmm.datasets import hmm_6_6
+    >>> from hqmm.learning import BaumWelch, fit, random_hmm
+    >>> data = hmm_6_6().sample(20, 300, random_state=0)
+    >>> result = fit(BaumWelch(), random_hmm(2, 6), data, max_iter=20, random_state=0)
+    >>> result.model, result.reason
+    (HMM(2 states, 6 symbols), 'max_iter')
+    """
+    generator = as_generator(random_state)
+    options = Options(
+        learner.max_iter if max_iter is None else max_iter,
+        patience,
+        time_limit,
+        None if checkpoint is None else Path(checkpoint),
+        checkpoint_every,
+        tuple(callbacks),
+        progress,
+    )
+    if options.max_iter < 0 or n_init < 1 or (patience is not None and patience < 1):
+        raise DataError("max_iter must be at least 0, n_init and patience at least 1")
+    seeds = [generator] if n_init == 1 else generator.spawn(n_init)
+
+    def run(number: int) -> Fit:
+        model = start(seeds[number]) if callable(start) else start
+        task = Task(
+            model.encode(data),
+            burn_in,
+            None if validation is None else model.encode(validation),
+            burn_in if validation_burn_in is None else validation_burn_in,
+            threads,
+        )
+        return _run(learner, model, task, _for_restart(options, number, n_init), seeds[number])
+
+    if n_init == 1:
+        return run(0)
+    from joblib import Parallel, delayed
+
+    fits: list[Fit] = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(run)(i) for i in range(n_init))
+    best = max(fits, key=lambda one: one.score)
+    return Fit(
+        best.model,
+        best.reason,
+        best.history,
+        best.best_iteration,
+        sum(one.seconds for one in fits),
+        best.n_zero,
+        fits,
+    )
+
+
+def _for_restart(options: Options, number: int, n_init: int) -> Options:
+    if options.checkpoint is None or n_init == 1:
+        return options
+    return Options(
+        **{**vars(options), "checkpoint": options.checkpoint.with_name(f"{options.checkpoint.name}.{number}")}
+    )
+
+
+def _run(learner: Learner, model: Model, task: Task, options: Options, generator: np.random.Generator) -> Fit:
+    from hqmm.learning.progress import show
+
+    run = _Run(learner, task, options, generator)
+    run.begin(model)
+    with show(options.progress, options.max_iter) as report:
+        while (reason := run.reason()) is None:
+            try:
+                run.advance()
+            except KeyboardInterrupt:
+                reason = "interrupted"
+                break
+            report(run.row)
+    run.save()
+    return run.result(reason)
+
+
+class _Run:
+    """One run of a learner: its state, its random numbers, its history and the best iterate."""
+
+    def __init__(self, learner: Learner, task: Task, options: Options, generator: np.random.Generator) -> None:
+        self.learner, self.task, self.options, self.generator = learner, task, options, generator
+        self.history: list[list[float]] = []
+        self.best_iteration, self.best_score = 0, -np.inf
+        self.stopped = False
+        self.spent = 0.0  # seconds in earlier sessions
+        self.began = self.saved = time.perf_counter()
+
+    @property
+    def row(self) -> dict[str, float]:
+        return dict(zip(COLUMNS, self.history[-1], strict=True))
+
+    @property
+    def seconds(self) -> float:
+        return self.spent + time.perf_counter() - self.began
+
+    def begin(self, model: Model) -> None:
+        self.state = self.best = self.learner.init(model, self.task, self.generator)
+        path = self.options.checkpoint
+        if path is not None and path.exists():
+            self._restore(Checkpoint.read(path, self._fingerprint(), self.state))
+        else:
+            self._record()
+
+    def advance(self) -> None:
+        self.state = self.learner.advance(self.state, self.task, self.generator)
+        self._record()
+        row = self.row
+        if self.options.callbacks:
+            model = self.learner.model(self.state, self.task)
+            answers = [callback(row, model) for callback in self.options.callbacks]
+            self.stopped = any(answers)
+        due = time.perf_counter() - self.saved >= self.options.checkpoint_every
+        if self.options.checkpoint is not None and due:
+            self.save()
+
+    def _record(self) -> None:
+        task, state = self.task, self.state
+        s = len(task.data.alphabet)
+        validation = validation_da = np.nan
+        finite = np.isfinite(state.objective) or not self.history
+        if task.validation is not None and finite:
+            values = self.learner.model(state, task).log_likelihood(task.validation, task.validation_burn_in)
+            validation, n_zero = mean_log_likelihood(values, task.validation, task.validation_burn_in)
+            validation = -np.inf if n_zero else validation
+            scored = task.validation.lengths > task.validation_burn_in
+            if s > 1:
+                lengths = task.validation.lengths[scored] - task.validation_burn_in
+                validation_da = float(
+                    np.average(
+                        accuracies_from(values[scored], lengths, s), weights=task.validation.weights[scored]
+                    )
+                )
+        train_da = float(accuracies_from(np.array([state.objective]), np.ones(1), s)[0]) if s > 1 else np.nan
+        self.history.append(
+            [
+                float(len(self.history)),
+                state.passes,
+                state.objective,
+                validation,
+                train_da,
+                validation_da,
+                self.seconds,
+                state.feasibility,
+                state.step,
+            ]
+        )
+        score = state.objective if task.validation is None else validation
+        if finite and (score > self.best_score or (task.validation is None and self.options.patience is None)):
+            self.best, self.best_score, self.best_iteration = state, score, len(self.history) - 1
+
+    def reason(self) -> Reason | None:
+        iteration = len(self.history) - 1
+        options = self.options
+        if iteration and not np.isfinite(self.state.objective):
+            return "non_finite"
+        if self.stopped:
+            return "interrupted"
+        if self.learner.done(self.state):
+            return "converged"
+        if options.patience is not None and iteration - self.best_iteration >= options.patience:
+            return "no_progress"
+        if iteration >= options.max_iter:
+            return "max_iter"
+        if options.time_limit is not None and self.seconds >= options.time_limit:
+            return "time"
+        return None
+
+    def result(self, reason: Reason) -> Fit:
+        columns = np.array(self.history).T
+        return Fit(
+            self.learner.model(self.best, self.task),
+            reason,
+            dict(zip(COLUMNS, columns, strict=True)),
+            self.best_iteration,
+            self.seconds,
+            self.best.n_zero,
+        )
+
+    def save(self) -> None:
+        if self.options.checkpoint is None:
+            return
+        Checkpoint(
+            self.state,
+            self.best,
+            np.array(self.history),
+            {
+                "best_iteration": self.best_iteration,
+                "best_score": self.best_score,
+                "seconds": self.seconds,
+                "generator": self.generator.bit_generator.state,
+                "fingerprint": self._fingerprint(),
+            },
+        ).write(self.options.checkpoint)
+        self.saved = time.perf_counter()
+
+    def _restore(self, checkpoint: Checkpoint) -> None:
+        self.state, self.best = checkpoint.state, checkpoint.best
+        self.history = checkpoint.history.tolist()
+        header = checkpoint.header
+        self.best_iteration, self.best_score = header["best_iteration"], header["best_score"]
+        self.spent = header["seconds"]
+        self.generator.bit_generator.state = header["generator"]
+
+    def _fingerprint(self) -> str:
+        return fingerprint(self.learner, self.task)
+
+
+def split_validation(
+    sequences: Sequences, fraction: float, generator: np.random.Generator
+) -> tuple[Sequences, Sequences]:
+    """Set a random share of the sequences aside; both parts keep their order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hqmm import Sequences
+    >>> from hqmm.learning.driver import split_validation
+    >>> train, held_out = split_validation(Sequences([[0], [1], [0], [1]]), 0.25, np.random.default_rng(0))
+    >>> len(train), len(held_out)
+    (3, 1)
+    """
+    count = round(fraction * len(sequences))
+    if not 0 < count < len(sequences):
+        raise DataError(
+            f"setting {fraction:g} of {len(sequences)} sequences aside leaves one part empty; "
+            "pass validation data, or cut long sequences with split()"
+        )
+    held_out = np.zeros(len(sequences), dtype=bool)
+    held_out[generator.choice(len(sequences), count, replace=False)] = True
+    return sequences[~held_out], sequences[held_out]

@@ -1,0 +1,166 @@
+"""Where learning starts: functions that draw a model, for `fit`'s ``start``, and models made from other models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hqmm import channels
+from hqmm.errors import ModelError
+from hqmm.models import HMM, HQMM, NOOM
+from hqmm.sequences import Alphabet
+
+
+def _alphabet(symbols: int | Alphabet) -> Alphabet:
+    return symbols if isinstance(symbols, Alphabet) else Alphabet(symbols)
+
+
+def random_hmm(
+    n_states: int, symbols: int | Alphabet, concentration: float = 1.0
+) -> Callable[[np.random.Generator], HMM]:
+    """Return a function that draws an HMM with Dirichlet-distributed columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hqmm.learning import random_hmm
+    >>> random_hmm(3, 6)(np.random.default_rng(0))
+    HMM(3 states, 6 symbols)
+    """
+    _at_least_one("n_states", n_states)
+    alphabet = _alphabet(symbols)
+
+    def draw(generator: np.random.Generator) -> HMM:
+        def columns(rows: int, count: int) -> np.ndarray:
+            return generator.dirichlet(np.full(rows, concentration), size=count).T
+
+        return HMM(
+            columns(n_states, n_states),
+            columns(len(alphabet), n_states),
+            columns(n_states, 1)[:, 0],
+            alphabet=alphabet,
+        )
+
+    return draw
+
+
+def random_hqmm(
+    n_states: int, symbols: int | Alphabet, kraus_rank: int = 1, *, real: bool = False, method: str = "haar"
+) -> Callable[[np.random.Generator], HQMM]:
+    """Return a function that draws an HQMM: κ on the Stiefel manifold and a Hilbert–Schmidt random ρ₀.
+
+    Parameters
+    ----------
+    n_states, symbols, kraus_rank : int
+        The sizes n, s and w (or the alphabet for s).
+    real : bool
+        Real Kraus operators and initial state.
+    method : "haar" or "uniform"
+        κ from the Haar measure, or, as the authors', the nearest isometry to a matrix of uniform entries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hqmm.learning import random_hqmm
+    >>> random_hqmm(3, 6, kraus_rank=2)(np.random.default_rng(0))
+    HQMM(n=3, Kraus rank 2, 6 symbols)
+    """
+    for name, value in (("n_states", n_states), ("kraus_rank", kraus_rank)):
+        _at_least_one(name, value)
+    if method not in ("haar", "uniform"):
+        raise ValueError(f"method must be 'haar' or 'uniform', not {method!r}")
+    alphabet = _alphabet(symbols)
+    s = len(alphabet)
+
+    def draw(generator: np.random.Generator) -> HQMM:
+        if method == "haar":
+            kraus = channels.random_kraus(s, kraus_rank, n_states, real=real, random_state=generator)
+        else:
+            shape = (s, kraus_rank, n_states, n_states)
+            imaginary = 0.0 if real else 1j * generator.random(shape)
+            kraus = channels.nearest_isometry(generator.random(shape) + imaginary)
+        initial = channels.random_density_matrix(n_states, real=real, random_state=generator)
+        return HQMM(kraus, initial, alphabet=alphabet)
+
+    return draw
+
+
+def random_noom(n_states: int, symbols: int | Alphabet) -> Callable[[np.random.Generator], NOOM]:
+    """Return a function that draws a NOOM: real κ from the Haar measure and a random unit vector.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hqmm.learning import random_noom
+    >>> random_noom(3, 6)(np.random.default_rng(0))
+    NOOM(3 states, 6 symbols)
+    """
+    _at_least_one("n_states", n_states)
+    alphabet = _alphabet(symbols)
+
+    def draw(generator: np.random.Generator) -> NOOM:
+        kraus = channels.random_kraus(len(alphabet), 1, n_states, real=True, random_state=generator)
+        vector = generator.normal(size=n_states)
+        return NOOM(kraus[:, 0].real, vector / np.linalg.norm(vector), alphabet=alphabet)
+
+    return draw
+
+
+def with_noise(model: HQMM, amount: float, generator: np.random.Generator) -> HQMM:
+    """Return an HQMM with Gaussian noise on κ, brought back to the manifold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hqmm.datasets import hqmm_2_6
+    >>> from hqmm.learning import with_noise
+    >>> with_noise(hqmm_2_6(), 0.01, np.random.default_rng(0))
+    HQMM(n=2, Kraus rank 1, 6 symbols)
+    """
+    scale = amount / np.sqrt(model.kraus.size / model.n_states)
+    noise = generator.normal(size=model.kraus.shape) + 1j * generator.normal(size=model.kraus.shape)
+    return HQMM(channels.nearest_isometry(model.kraus + scale * noise), model.initial, alphabet=model.alphabet)
+
+
+def enlarge(
+    model: HQMM,
+    generator: np.random.Generator,
+    *,
+    n_states: int | None = None,
+    kraus_rank: int | None = None,
+    noise: float = 0.1,
+) -> HQMM:
+    """Return an HQMM with more states or Kraus operators that starts where a smaller one ended.
+
+    New operators and new dimensions begin as noise; the old process is left all but unchanged as ``noise`` → 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hqmm.datasets import hqmm_2_6
+    >>> from hqmm.learning import enlarge
+    >>> enlarge(hqmm_2_6(), np.random.default_rng(0), n_states=3, kraus_rank=2)
+    HQMM(n=3, Kraus rank 2, 6 symbols)
+    """
+    s, w, n, _ = model.kraus.shape
+    new_n, new_w = n_states or n, kraus_rank or w
+    if new_n < n or new_w < w:
+        raise ModelError("enlarge: the new sizes must not be smaller than the old; see HQMM.compress")
+    kraus = np.zeros((s, new_w, new_n, new_n), dtype=np.complex128)
+    kraus[:, :w, :n, :n] = model.kraus
+    for j in range(n, new_n):  # a new state at first behaves like an old one, and so stays normalised
+        kraus[:, :w, :n, j] = model.kraus[:, :, :, j % n]
+        kraus[:, :w, j, j] = 0.5 * model.kraus[:, :, j % n, j % n]
+    initial = np.zeros((new_n, new_n), dtype=np.complex128)
+    initial[:n, :n] = model.initial
+    if new_n > n:
+        initial = (1 - noise) * initial + noise * np.eye(new_n) / new_n
+    scale = noise / np.sqrt(s * new_w * new_n)
+    kraus = kraus + scale * (generator.normal(size=kraus.shape) + 1j * generator.normal(size=kraus.shape))
+    return HQMM(channels.nearest_isometry(kraus), initial, alphabet=model.alphabet)
+
+
+def _at_least_one(name: str, value: int) -> None:
+    if not isinstance(value, int | np.integer) or value < 1:
+        raise ModelError(f"{name} must be a whole number from 1 up, not {value!r}")

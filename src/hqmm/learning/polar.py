@@ -1,0 +1,176 @@
+"""The polar fixed point: an HQMM learner without a step size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hqmm.learning.space import KrausSpace, Point
+from hqmm.learning.stiefel import polar
+from hqmm.learning.stiefel_learner import StiefelLearner, StiefelState, largest_error
+from hqmm.learning.task import Task, mean_log_likelihood
+
+SMALLEST_DAMPING = 1e-6
+QUIET = 3  # steps in a row that must gain next to nothing before the fit counts as converged
+
+
+@dataclass(frozen=True)
+class PolarState(StiefelState):
+    """A point with the gradient there (while learning from batches, its running average).
+
+    ``origin`` is the fixed-point image that momentum extrapolates from, ``age`` counts Nesterov's t since the last
+    restart, ``quiet`` the steps since the likelihood last rose noticeably.
+    """
+
+    gradient: Point = ()
+    origin: Point = ()
+    age: float = 1.0
+    quiet: int = 0
+    sweeps: int = 0
+
+
+@dataclass(frozen=True)
+class Polar(StiefelLearner):
+    """The polar fixed point κ ← polar(κ + d(polar(G) − κ)), G = ∂ℓ/∂κ*, with no learning rate.
+
+    At a maximum on the Stiefel manifold κ is the unitary factor of its own gradient; the iteration walks towards
+    that, and does the same for the root X of the initial state ρ₀ = XX†. It is to HQMMs what Baum–Welch is to
+    HMMs: where probabilities are |κ|², the gradient is G = κ ∘ g with g the ratio of expected to modelled counts;
+    Baum–Welch moves to κ ∘ √g, and d = ½ to κ ∘ (1 + g)/2, which agrees to first order.
+
+    First some sweeps learn from batches, along a running average of the gradient whose memory grows: the noise of
+    small batches, annealed away, is what escapes poor optima. Then full passes climb with Nesterov's momentum. A
+    full pass that would lower the likelihood is taken back: momentum restarts, and then d halves, so that from the
+    first full pass on the likelihood never falls.
+
+    Parameters
+    ----------
+    max_iter : int
+        Passes over the data, sweeps included.
+    tol : float
+        Converged when three full passes in a row gain less than this much log-likelihood per symbol.
+    sweeps : int
+        Passes learned from batches at the beginning.
+    batches : int
+        Batches in a sweep.
+    memory : pair of float, optional
+        Share of the old in the running average of batch gradients, in the first sweep and in the last. By default
+        (.7, .97) with one Kraus operator for each symbol, whose optima are many and poor, (.93, .97) with more.
+    damping : float
+        d, and the largest that a pass may use.
+    momentum : float
+        Largest extrapolation; 0 gives the plain fixed point.
+    learn_initial : bool, optional
+        Also learn the initial state; by default where there is no burn-in.
+
+    Examples
+    --------
+    >>> from hqmm.datasets import hqmm_2_6
+    >>> from hqmm.learning import Polar, fit, random_hqmm
+    >>> data = hqmm_2_6().sample(40, 100, random_state=0)
+    >>> result = fit(Polar(sweeps=0), random_hqmm(2, 6), data, max_iter=30, random_state=0)
+    >>> bool((result.history["train"][1:] >= result.history["train"][:-1]).all())
+    True
+    """
+
+    max_iter: int = 300
+    tol: float = 1e-6
+    sweeps: int = 15
+    batches: int = 40
+    memory: tuple[float, float] | None = None
+    damping: float = 0.5
+    momentum: float = 0.9
+    learn_initial: bool | None = None
+
+    def _begin(self, state: StiefelState, task: Task) -> PolarState:
+        start = PolarState(point=state.point, initial=state.initial, step=self.damping)
+        return _evaluated(start, state.point, self.space(state, task), task)
+
+    def advance(self, state: PolarState, task: Task, generator: np.random.Generator) -> PolarState:
+        """Return the state after a sweep or a full pass that did not lower the likelihood."""
+        if state.sweeps < self.sweeps:
+            return self._sweep(state, task, generator)
+        return self._climb(state, task)
+
+    def _sweep(self, state: PolarState, task: Task, generator: np.random.Generator) -> PolarState:
+        space = self.space(state, task)
+        point, average = state.point, state.gradient
+        memory = self._memory(state, task)
+        parts = np.array_split(generator.permutation(len(task.data)), min(self.batches, len(task.data)))
+        values = np.zeros(len(task.data))
+        for chosen in parts:
+            result = space.evaluate(point, task.data[chosen], task.burn_in, task.threads)
+            values[chosen] = result.log_likelihood
+            average = tuple(
+                memory * old + (1 - memory) * len(parts) * new
+                for old, new in zip(average, result.gradient, strict=True)
+            )
+            point = towards(point, average, self.damping)
+        done = replace(state, sweeps=state.sweeps + 1, passes=state.passes + 1)
+        if done.sweeps == self.sweeps:
+            return _evaluated(done, point, space, task)
+        objective, n_zero = mean_log_likelihood(values, task.data, task.burn_in)
+        return replace(
+            done,
+            point=point,
+            gradient=average,
+            objective=objective,
+            n_zero=n_zero,
+            feasibility=largest_error(point),
+        )
+
+    def _memory(self, state: PolarState, task: Task) -> float:
+        """Return the memory of this sweep: what is forgotten, 1 − memory, shrinks geometrically."""
+        rows, n = state.point[0].shape[1:]
+        alone = rows == n * len(task.data.alphabet)
+        first, last = self.memory or ((0.7, 0.97) if alone else (0.93, 0.97))
+        share = state.sweeps / max(1, self.sweeps - 1)
+        return float(1 - (1 - first) ** (1 - share) * (1 - last) ** share)
+
+    def _climb(self, state: PolarState, task: Task) -> PolarState:
+        space = self.space(state, task)
+        while state.step > SMALLEST_DAMPING:
+            image = towards(state.point, state.gradient, state.step)
+            age = (1 + np.sqrt(1 + 4 * state.age**2)) / 2
+            ahead = min((state.age - 1) / age, self.momentum)
+            point = _extrapolate(image, state.origin, ahead) if ahead > 0 else image
+            following = _evaluated(state, point, space, task)
+            if (following.n_zero, -following.objective) <= (state.n_zero, -state.objective):
+                quiet = state.quiet + 1 if following.objective - state.objective < self.tol else 0
+                return replace(
+                    following,
+                    origin=image,
+                    age=float(age),
+                    quiet=quiet,
+                    converged=quiet >= QUIET,
+                    step=min(self.damping, 1.1 * state.step),
+                )
+            damping = state.step if ahead > 0 else state.step / 2
+            state = replace(state, age=1.0, step=damping, passes=following.passes)
+        return replace(state, converged=True)
+
+
+def towards(point: Point, gradient: Point, damping: float) -> Point:
+    """Return polar(κ + d(polar(G) − κ)) for each part."""
+    return tuple(
+        polar(part + damping * (polar(uphill) - part)) for part, uphill in zip(point, gradient, strict=True)
+    )
+
+
+def _extrapolate(image: Point, origin: Point, ahead: float) -> Point:
+    return tuple(polar(new + ahead * (new - old)) for new, old in zip(image, origin, strict=True))
+
+
+def _evaluated(state: PolarState, point: Point, space: KrausSpace, task: Task) -> PolarState:
+    result = space.evaluate(point, task.data, task.burn_in, task.threads)
+    objective, n_zero = mean_log_likelihood(result.log_likelihood, task.data, task.burn_in)
+    return replace(
+        state,
+        point=point,
+        gradient=result.gradient,
+        objective=objective,
+        n_zero=n_zero,
+        passes=state.passes + 1,
+        feasibility=largest_error(point),
+    )

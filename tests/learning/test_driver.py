@@ -1,0 +1,256 @@
+"""The loop that runs every learner: what it keeps, when it stops, and that a killed fit goes on where it was."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+
+from hqmm import DataError, FileFormatError, ModelError, Sequences
+from hqmm.datasets import hmm_6_6, hqmm_2_6
+from hqmm.learning import (
+    COSM,
+    BaumWelch,
+    GivensSearch,
+    Polar,
+    RiemannianAdam,
+    RiemannianLBFGS,
+    fit,
+    random_hmm,
+    random_hqmm,
+)
+from hqmm.learning.driver import COLUMNS, split_validation
+
+TRAIN = hqmm_2_6().sample(40, 40, random_state=0)
+VALIDATION = hqmm_2_6().sample(10, 60, random_state=1)
+LEARNERS = {
+    "cosm": (COSM(batch_size=10), random_hqmm(2, 6)),
+    "polar": (Polar(sweeps=2, batches=4), random_hqmm(2, 6)),
+    "lbfgs": (RiemannianLBFGS(), random_hqmm(2, 6)),
+    "adam": (RiemannianAdam(), random_hqmm(2, 6)),
+    "givens": (GivensSearch(schedule=((2, 2, 6),)), random_hqmm(2, 6)),
+    "baum-welch": (BaumWelch(), random_hmm(3, 6)),
+}
+every_learner = pytest.mark.parametrize("name", LEARNERS)
+
+
+def without_time(history):
+    return {name: column for name, column in history.items() if name != "seconds"}
+
+
+def assert_same_fit(a, b):
+    assert a.model == b.model
+    assert a.reason == b.reason
+    for name, column in without_time(a.history).items():
+        np.testing.assert_array_equal(column, b.history[name], err_msg=name)
+
+
+@every_learner
+def test_a_fit_improves_reproduces_and_explains_itself(name):
+    learner, start = LEARNERS[name]
+    first = fit(learner, start, TRAIN, max_iter=5, random_state=3)
+    assert set(first.history) == set(COLUMNS)
+    assert first.n_iter <= 5
+    assert first.reason in ("max_iter", "converged")
+    assert first.history["train"][-1] > first.history["train"][0]
+    assert np.all(np.diff(first.history["passes"]) > 0)
+    assert np.all(first.history["feasibility"] < 1e-9)
+    assert_same_fit(first, fit(learner, start, TRAIN, max_iter=5, random_state=3, threads=2))
+
+
+@every_learner
+def test_a_fit_resumed_from_a_checkpoint_ends_where_an_uninterrupted_one_does(name, tmp_path):
+    learner, start = LEARNERS[name]
+    options = {"validation": VALIDATION, "random_state": 5}
+    path = tmp_path / "fit.checkpoint"
+    whole = fit(learner, start, TRAIN, max_iter=6, **options)
+    fit(learner, start, TRAIN, max_iter=3, checkpoint=path, **options)
+    resumed = fit(learner, start, TRAIN, max_iter=6, checkpoint=path, **options)
+    assert_same_fit(whole, resumed)
+
+
+KILLED = """
+    import sys
+    from hqmm.datasets import hqmm_2_6
+    from hqmm.learning import COSM, fit, random_hqmm
+
+    data = hqmm_2_6().sample(40, 40, random_state=0)
+
+    def slowly(row, model):
+        print(int(row["iteration"]), flush=True)
+        import time
+        time.sleep(0.05)
+
+    fit(COSM(batch_size=10), random_hqmm(2, 6), data, validation=data, max_iter=40, random_state=5,
+        checkpoint=sys.argv[1], checkpoint_every=0, callbacks=[slowly])
+"""
+
+
+def test_a_fit_killed_with_sigkill_goes_on_bit_for_bit(tmp_path):
+    path = tmp_path / "fit.checkpoint"
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(KILLED), str(path)], stdout=subprocess.PIPE, text=True
+    )
+    with process:
+        for line in process.stdout:
+            if int(line) == 7:
+                os.kill(process.pid, signal.SIGKILL)
+                break
+    assert process.returncode == -signal.SIGKILL
+    options = {"validation": TRAIN, "max_iter": 40, "random_state": 5}
+    learner, start = COSM(batch_size=10), random_hqmm(2, 6)
+    resumed = fit(learner, start, TRAIN, checkpoint=path, **options)
+    assert_same_fit(fit(learner, start, TRAIN, **options), resumed)
+    assert resumed.history["seconds"][-1] > resumed.history["seconds"][7]  # the time before the kill counts
+
+
+def test_a_checkpoint_of_another_fit_is_refused(tmp_path):
+    path = tmp_path / "fit.checkpoint"
+    fit(COSM(), random_hqmm(2, 6), TRAIN, max_iter=1, checkpoint=path, random_state=0)
+    with pytest.raises(FileFormatError, match="other data or settings"):
+        fit(COSM(step=0.5), random_hqmm(2, 6), TRAIN, max_iter=1, checkpoint=path, random_state=0)
+    with pytest.raises(FileFormatError, match="other data or settings"):
+        fit(COSM(), random_hqmm(2, 6), TRAIN[:20], max_iter=1, checkpoint=path, random_state=0)
+    path.write_bytes(b"rubbish")
+    with pytest.raises(FileFormatError, match="damaged"):
+        fit(COSM(), random_hqmm(2, 6), TRAIN, max_iter=1, checkpoint=path, random_state=0)
+
+
+def test_an_interrupt_returns_the_best_model_so_far():
+    def interrupt(row, model):
+        if row["iteration"] == 3:
+            raise KeyboardInterrupt
+
+    result = fit(Polar(sweeps=0), random_hqmm(2, 6), TRAIN, random_state=0, callbacks=[interrupt])
+    assert result.reason == "interrupted"
+    assert result.n_iter == 3
+    assert not result.converged
+    assert result.model.log_likelihood(TRAIN).sum() == pytest.approx(
+        result.history["train"].max() * TRAIN.n_symbols, rel=1e-9
+    )
+
+
+def test_a_callback_can_stop_a_fit():
+    result = fit(
+        COSM(), random_hqmm(2, 6), TRAIN, random_state=0, callbacks=[lambda row, model: row["iteration"] == 2]
+    )
+    assert (result.reason, result.n_iter) == ("interrupted", 2)
+
+
+def test_the_best_iterate_on_validation_data_is_kept():
+    result = fit(
+        COSM(step=2.0, decay=1.0), random_hqmm(2, 6), TRAIN, validation=VALIDATION, max_iter=8, random_state=0
+    )
+    scores = [result.model.log_likelihood(VALIDATION).sum() / VALIDATION.n_symbols]
+    np.testing.assert_allclose(scores, result.history["validation"].max())
+    assert result.best_iteration == np.argmax(result.history["validation"])
+    assert result.score == result.history["validation"].max()
+
+
+def test_patience_ends_a_fit_that_makes_no_progress():
+    result = fit(
+        COSM(step=2.0, decay=1.0),
+        random_hqmm(2, 6),
+        TRAIN,
+        validation=VALIDATION,
+        max_iter=60,
+        patience=3,
+        random_state=0,
+    )
+    assert result.reason == "no_progress"
+    assert result.n_iter == result.best_iteration + 3
+
+
+def test_time_ends_a_fit():
+    result = fit(
+        Polar(sweeps=0, tol=0),
+        random_hqmm(2, 6),
+        TRAIN,
+        random_state=0,
+        time_limit=0.2,
+        callbacks=[lambda row, model: time.sleep(0.05)],
+    )
+    assert result.reason == "time"
+    assert 0.2 <= result.seconds < 5
+
+
+def test_full_batch_learners_converge_and_say_so():
+    result = fit(Polar(sweeps=0, tol=1e-4), random_hqmm(2, 6), TRAIN, random_state=0)
+    assert result.converged
+    assert result.reason == "converged"
+
+
+def test_a_parameter_that_is_not_finite_ends_the_fit_with_the_model_before():
+    class Broken(COSM):
+        def advance(self, state, task, generator):
+            from dataclasses import replace
+
+            following = super().advance(state, task, generator)
+            return replace(following, objective=np.nan) if following.step < 0.6 else following
+
+    result = fit(Broken(step=0.75, decay=0.9), random_hqmm(2, 6), TRAIN, max_iter=20, random_state=0)
+    assert result.reason == "non_finite"
+    assert np.all(np.isfinite(result.model.kraus))
+
+
+def test_restarts_keep_the_best_and_do_not_depend_on_the_number_of_jobs():
+    options = {"validation": VALIDATION, "n_init": 4, "max_iter": 4, "random_state": 0}
+    one = fit(COSM(), random_hqmm(2, 6), TRAIN, n_jobs=1, **options)
+    two = fit(COSM(), random_hqmm(2, 6), TRAIN, n_jobs=2, **options)
+    assert_same_fit(one, two)
+    assert one.score == max(restart.score for restart in one.restarts)
+    assert len({restart.score for restart in one.restarts}) == 4
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: fit(Polar(), random_hqmm(2, 6), TRAIN, burn_in=40), DataError, "nothing to score.*40 symbols.*burn-in is 40"),
+        (lambda: fit(Polar(), random_hqmm(2, 6), TRAIN, validation=VALIDATION, validation_burn_in=90), DataError, "validation data"),
+        (lambda: fit(Polar(), random_hqmm(2, 5), TRAIN), DataError, "is not in Alphabet"),
+        (lambda: fit(Polar(), random_hqmm(2, 6), TRAIN, n_init=0), DataError, "n_init"),
+        (lambda: fit(Polar(), random_hqmm(0, 6), TRAIN), ModelError, "n_states must be"),
+        (lambda: fit(Polar(), random_hqmm(2, 6, kraus_rank=0), TRAIN), ModelError, "kraus_rank must be"),
+        (lambda: fit(Polar(), random_hmm(2, 6), TRAIN), ModelError, "Polar learns an HQMM"),
+        (lambda: fit(BaumWelch(), random_hqmm(2, 6), TRAIN), ModelError, "BaumWelch learns an HMM"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+@every_learner
+@pytest.mark.parametrize(
+    "data",
+    [
+        Sequences([[0, 0, 0, 0]] * 4, alphabet=6),  # one symbol only
+        Sequences([[0, 1, 2, 3]] * 4, alphabet=6),  # all sequences identical, symbols never seen
+        Sequences([[0]], alphabet=6),  # a single symbol
+    ],
+)
+def test_poor_data_give_a_sensible_model(name, data):
+    learner, start = LEARNERS[name]
+    result = fit(learner, start, data, max_iter=20, random_state=0)
+    assert np.all(np.isfinite(result.model.log_likelihood(data)))
+    assert result.history["train"][-1] >= result.history["train"][0]
+
+
+def test_a_share_of_the_data_can_be_set_aside():
+    train, held_out = split_validation(TRAIN, 0.25, np.random.default_rng(0))
+    assert (len(train), len(held_out)) == (30, 10)
+    with pytest.raises(DataError, match="leaves one part empty"):
+        split_validation(TRAIN[:2], 0.1, np.random.default_rng(0))
+
+
+def test_an_hmm_is_recovered_well_enough_to_beat_the_bigram():
+    from hqmm import MarkovChain, description_accuracy
+
+    data = hmm_6_6().sample(60, 300, random_state=0)
+    train, test = data[:40], data[40:]
+    learned = fit(BaumWelch(), random_hmm(6, 6), train, max_iter=60, n_init=3, random_state=0).model
+    assert description_accuracy(learned, test) > description_accuracy(MarkovChain.from_sequences(train), test)
