@@ -10,7 +10,7 @@ from hqmm.channels import nearest_isometry, random_kraus
 from hqmm.datasets import hqmm_2_6
 from hqmm.learning import Polar, fit, random_hqmm, random_noom
 from hqmm.learning.checkpoint import Checkpoint
-from hqmm.learning.quasi_newton import Likelihood, RiemannianLBFGS, differentiate, moved, project, riemannian
+from hqmm.learning.quasi_newton import Likelihood, RiemannianLBFGS, moved, project, riemannian
 from hqmm.learning.space import KrausSpace
 from hqmm.learning.stiefel import feasibility_error
 from hqmm.learning.task import Task
@@ -73,7 +73,7 @@ def test_the_values_are_those_of_the_symbols_after_the_burn_in(data):
     expected = model.log_likelihood(data, burn_in=20)
     assert value.objective == pytest.approx(expected.sum() / (30 * 40), rel=1e-12)
     assert value.weight == 30 * 40
-    result = differentiate(space, point, data, 20, None)
+    result = space.evaluate(point, data, 20, None)
     np.testing.assert_allclose(result.log_likelihood, expected, rtol=1e-11)
 
 

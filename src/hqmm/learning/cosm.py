@@ -91,7 +91,7 @@ class COSM(StiefelLearner):
         for start in starts:
             chosen = order[start : start + self.batch_size]
             batch = task.data[chosen]
-            result = space.evaluate(point, batch, task.burn_in, task.threads)
+            result = space.evaluate(point, batch, task.burn_in, task.threads, burn_in_gradient=False)
             values[chosen] = result.log_likelihood
             uphill = tuple(_normalised(part) for part in result.gradient)
             if momentum:

@@ -23,7 +23,6 @@ from hqmm.learning.quasi_newton import (
     ObjectiveLearner,
     RiemannianLBFGS,
     Value,
-    differentiate,
     mean_value,
 )
 from hqmm.learning.space import Evaluation, KrausSpace, Point
@@ -235,7 +234,7 @@ class Conditional:
         if len(needed) == 0:
             return tuple(np.zeros_like(one) for one in part)
         weighted = data[needed].with_weights(weights[needed])
-        return differentiate(self.spaces[kind], part, weighted, self.task.burn_in, self.task.threads).gradient
+        return self.spaces[kind].evaluate(part, weighted, self.task.burn_in, self.task.threads).gradient
 
     def _pulled(self, point: Point, mean: Value) -> Value:
         """Subtract λ/2 ‖κ − κ₀‖², whose derivative by κ* is λ/2 (κ − κ₀)."""

@@ -19,7 +19,6 @@ from hqmm.learning.space import Evaluation, KrausSpace, Point
 from hqmm.learning.stiefel import euclidean_tangent, polar
 from hqmm.learning.stiefel_learner import StiefelLearner, StiefelState, largest_error
 from hqmm.learning.task import Task
-from hqmm.sequences import Sequences
 
 # A step must bring this share of the gain that the slope promises (Armijo).
 _ENOUGH = 1e-4
@@ -65,7 +64,7 @@ class Likelihood:
         """Return the mean over the symbols of all or the chosen sequences, and its derivatives."""
         task = self.task
         data = task.data if chosen is None else task.data[chosen]
-        result = differentiate(self.space, point, data, task.burn_in, task.threads)
+        result = self.space.evaluate(point, data, task.burn_in, task.threads)
         return mean_value(result, np.maximum(data.lengths - task.burn_in, 0) * data.weights, data.weights)
 
 
@@ -77,34 +76,6 @@ def mean_value(total: Evaluation, shares: FloatArray, weights: FloatArray) -> Va
     objective = float(weights[used] @ total.log_likelihood[used]) / weight if weight else -np.inf
     gradient = tuple(part / weight if weight else part for part in total.gradient)
     return Value(objective, gradient, weight, int(np.count_nonzero(counted & ~possible)))
-
-
-def differentiate(
-    space: KrausSpace, point: Point, data: Sequences, burn_in: int, threads: int | None
-) -> Evaluation:
-    """Return the likelihood of what follows the burn-in, differentiated through the burn-in as well.
-
-    Line searches need the whole derivative of log P(all) − log P(first b), not that in which the state after the
-    burn-in is a constant: without the rest they fail long before the optimum.
-    """
-    whole = space.evaluate(point, data, 0, threads)
-    if burn_in == 0:
-        return whole
-    # an impossible sequence is left out of both terms
-    possible = np.flatnonzero(np.isfinite(whole.log_likelihood))
-    first = space.evaluate(point, _first_symbols(data[possible], burn_in), 0, threads)
-    values = whole.log_likelihood.copy()
-    values[possible] -= first.log_likelihood
-    gradient = tuple(all_ - part for all_, part in zip(whole.gradient, first.gradient, strict=True))
-    return Evaluation(values, gradient, whole.n_zero)
-
-
-def _first_symbols(data: Sequences, count: int) -> Sequences:
-    lengths = np.minimum(data.lengths, count)
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
-    codes = data.codes[np.repeat(data.offsets[:-1], lengths) + within]
-    return Sequences.from_arrays(codes, offsets, data.alphabet, data.weights)
 
 
 class ObjectiveLearner(StiefelLearner):

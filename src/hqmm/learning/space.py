@@ -45,10 +45,26 @@ class KrausSpace:
         """Return the model that a point stands for."""
         return HQMM(self.kraus(point), self._initial(point), alphabet=self.alphabet)
 
-    def evaluate(self, point: Point, sequences: Sequences, burn_in: int, threads: int | None) -> Evaluation:
-        """Return the likelihood and its gradient at a point."""
+    def evaluate(
+        self,
+        point: Point,
+        sequences: Sequences,
+        burn_in: int,
+        threads: int | None,
+        burn_in_gradient: bool = True,
+    ) -> Evaluation:
+        """Return the likelihood and its gradient at a point.
+
+        Without ``burn_in_gradient`` the state after the burn-in counts as a constant, as in the paper's code: that
+        is cheaper, but not quite the gradient of the likelihood, and a line search would stall on it.
+        """
         result = kraus_gradient(
-            self.kraus(point), self._initial(point), sequences, burn_in=burn_in, threads=threads
+            self.kraus(point),
+            self._initial(point),
+            sequences,
+            burn_in=burn_in,
+            burn_in_gradient=burn_in_gradient,
+            threads=threads,
         )
         gradient = [result.kraus.reshape(point[0].shape)]
         if len(point) > 1:  # ρ₀ = XX†, so ∂ℓ/∂X* = (∂ℓ/∂ρ₀) X
