@@ -148,6 +148,32 @@ def test_every_form_agrees_with_autograd_on_the_papers_formula(problem, through_
         assert_close(kraus_log_likelihood(K, rho, data, burn_in=burn_in, method=method), values)
 
 
+@pytest.mark.parametrize("method", ["real", "kraus"])
+def test_a_missing_symbol_sums_over_all_symbols(method):
+    rng = np.random.default_rng(7)
+    K, rho = random_kraus(3, 2, 3, random_state=rng), random_density_matrix(3, random_state=rng)
+    data = Sequences([[-1, 0, 2], [0, -1, 1, -1], [-1], [0, -1, -1, 2, 2]], alphabet=3, weights=[1, 2, 3, 0.5])
+    for burn_in, through_burn_in in [(0, False), (2, False), (2, True)]:
+        values, by_kraus, by_initial = plain_gradient(K, rho, data, burn_in, through_burn_in)
+        result = kraus_gradient(K, rho, data, burn_in=burn_in, burn_in_gradient=through_burn_in, method=method)
+        assert_close(result.log_likelihood, values)
+        assert_close(result.kraus, by_kraus)
+        assert_close(result.initial, by_initial)
+
+
+@pytest.mark.parametrize("method", ["kraus", "pure"])
+def test_products_of_few_states_at_a_time_give_the_same(monkeypatch, method):
+    rng = np.random.default_rng(8)
+    K, rho = random_kraus(2, 1, 5, random_state=rng), random_density_matrix(5, random_state=rng)
+    data = Sequences(rng.integers(0, 2, (30, 12)))
+    expected = kraus_gradient(K, rho, data, method=method)
+    monkeypatch.setattr(engine, "_WORK_BYTES", 1)
+    result = kraus_gradient(K, rho, data, method=method)
+    assert_close(result.log_likelihood, expected.log_likelihood, 1e-12)
+    assert_close(result.kraus, expected.kraus, 1e-12)
+    assert_close(result.initial, expected.initial, 1e-12)
+
+
 @given(problems(longest=150), st.booleans())
 def test_forms_agree_on_longer_sequences(problem, through_burn_in):
     K, rho, data, burn_in = problem
@@ -223,10 +249,10 @@ def test_a_negative_probability_is_an_error_that_names_the_place(method):
 def test_operators_of_any_scale_neither_underflow_nor_overflow(method, factor):
     rng = np.random.default_rng(0)
     K, rho = random_kraus(2, 1, 5, random_state=rng), random_density_matrix(5, random_state=rng)
-    data = Sequences(rng.integers(0, 2, (3, 40)))
+    data = Sequences([rng.integers(0, 2, length) for length in (38, 39, 40)])
     plain = kraus_gradient(K, rho, data, method="real")
     scaled = kraus_gradient(factor * K, rho, data, method=method)
-    assert_close(scaled.log_likelihood, plain.log_likelihood + 80 * np.log(factor))
+    assert_close(scaled.log_likelihood, plain.log_likelihood + 2 * data.lengths * np.log(factor))
     assert_close(scaled.kraus * factor, plain.kraus)
     assert_close(scaled.initial, plain.initial)
 

@@ -5,7 +5,8 @@ A state is c complex vectors of length n. In form 4 ("kraus") they are the n row
 its imaginary parts, and a complex matrix to its right as the real matrix [[Re, Im], [−Im, Re]]: then complex
 products are real ones of the same cost, and ``tiles`` does them.
 
-States stand in the rows of ``layout``; they and the backward functionals keep a scale 2^k each, as in ``batched``.
+States stand in the rows of ``layout``, those of shared prefixes once, so that no two states of a block have the
+same parent. They and the backward functionals keep a scale 2^k each, as in ``batched``.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -113,8 +114,6 @@ def backward(of, layout, X, traces, powers, Z, G, M, P, sources, amounts, incomi
             start, end = block_start[block], block_start[block + 1]
             for state in range(start, end):
                 _magnify(Z, (state & mask) * c, c, powers[state] - powers[parent[state]])
-            if level == 0:
-                end = _sum_states(Z, start, end, c)
             low, high = _symbols(layout.block_token[block], s)
             for first in range(start, end, room):
                 states = min(room, end - first)
@@ -244,17 +243,6 @@ def _open(X, traces, Z, states, c, mixed, sources, amounts, begun):
                 Z[place + j] += factor * X[state * c + j]
         begun += 1
     return begun
-
-
-@kernel
-def _sum_states(Z, first, end, c):
-    """Add the functionals of a block into its first state: on the first level all have one parent."""
-    mask = len(Z) // c - 1
-    place = (first & mask) * c
-    for state in range(first + 1, end):
-        other = (state & mask) * c
-        Z[place : place + c] += Z[other : other + c]
-    return first + 1
 
 
 @kernel
