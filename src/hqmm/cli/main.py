@@ -1,31 +1,37 @@
-"""The ``hqmm`` command and its subcommands."""
+"""The ``hqmm`` command: its subcommands are imported when they are called."""
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import click
 
-import hqmm
+# In the order in which help lists them; each lives in the file of its own name.
+COMMANDS = {
+    "reproduce": "Fit models on data generated from the paper's HMM and print their scores.",
+}
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(hqmm.__version__, prog_name="hqmm")
+class LateGroup(click.Group):
+    """A group that imports ``hqmm.cli.<name>`` only when that command is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of `COMMANDS`."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command."""
+        if cmd_name not in COMMANDS:
+            return None
+        return getattr(import_module(f"hqmm.cli.{cmd_name}"), cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LateGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="hqmm", prog_name="hqmm")
 def main() -> None:
     """Hidden quantum Markov models and their classical relatives."""
-
-
-@main.command()
-@click.option("--seed", default=0, show_default=True, help="Seed of the generated data.")
-def reproduce(seed: int) -> None:
-    """Fit models on data generated from the paper's HMM and print their scores."""
-    from rich.console import Console
-    from rich.table import Table
-
-    from hqmm.experiments import quick
-
-    table = Table(title="Description accuracy on data from the paper's (6, 6)-HMM (20 × 3000 symbols)")
-    table.add_column("model")
-    table.add_column("validation", justify="right")
-    table.add_column("test", justify="right")
-    for row in quick.run(seed):
-        table.add_row(row.model, f"{row.validation:.4f}", f"{row.test:.4f}")
-    Console().print(table)
