@@ -19,6 +19,7 @@ PUBLIC = {
     "HMM",
     "HQMM",
     "HqmmError",
+    "HybridHQMM",
     "MarkovChain",
     "Model",
     "ModelError",
@@ -37,6 +38,7 @@ PUBLIC = {
     "fit",
     "load",
     "minimize",
+    "mixture",
     "save",
 }
 
@@ -79,7 +81,7 @@ def test_every_public_name_has_a_docstring_with_an_example():
 
 
 def test_every_public_method_of_a_model_is_documented():
-    for name in ("HMM", "OOM", "NOOM", "HQMM", "MarkovChain"):
+    for name in ("HMM", "OOM", "NOOM", "HQMM", "HybridHQMM", "MarkovChain"):
         for attribute, member in inspect.getmembers(getattr(hqmm, name)):
             if not attribute.startswith("_") and (callable(member) or isinstance(member, property)):
                 assert inspect.getdoc(member), f"{name}.{attribute}"

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from hqmm import HMM, HQMM, NOOM, OOM, MarkovChain, Model, Sequences
+from hqmm import HMM, HQMM, NOOM, OOM, HybridHQMM, MarkovChain, Model, Sequences, learning
 from hqmm.channels import random_density_matrix, random_kraus
 
 
@@ -21,6 +21,10 @@ def random_hmm(rng, n=3, s=2):
 
 def random_hqmm(rng, n=2, s=2, w=2):
     return HQMM(random_kraus(s, w, n, random_state=rng), random_density_matrix(n, random_state=rng))
+
+
+def random_hybrid(rng, n=2, s=2, q=2, w=2):
+    return learning.random_hybrid(n, q, s, w)(rng)
 
 
 def random_noom(rng, n=3, s=2):
@@ -48,6 +52,7 @@ def random_chain(rng, n=2, s=2):
 ZOO = {
     "hmm": random_hmm,
     "hqmm": random_hqmm,
+    "hybrid": random_hybrid,
     "noom": random_noom,
     "oom": random_oom,
     "complex oom": random_complex_oom,
@@ -77,6 +82,11 @@ def plain_probability(model: Model, word) -> float:
         for y in word:
             rho = sum(K @ rho @ K.conj().T for K in model.kraus[y])
         return float(np.trace(rho).real)
+    if isinstance(model, HybridHQMM):  # the same, label by label
+        blocks = model.initial
+        for y in word:
+            blocks = np.einsum("wijab,jbc,wijdc->iad", model.kraus[y], blocks, model.kraus[y].conj())
+        return float(np.trace(blocks, axis1=1, axis2=2).real.sum())
     if isinstance(model, OOM):  # equation 5
         x = model.initial
         for y in word:

@@ -16,7 +16,7 @@ from hqmm.errors import (
     NegativeProbabilityError,
 )
 from hqmm.metrics import description_accuracies, description_accuracy
-from hqmm.models import HMM, HQMM, NOOM, OOM, MarkovChain, Model, load, save
+from hqmm.models import HMM, HQMM, NOOM, OOM, HybridHQMM, MarkovChain, Model, load, mixture, save
 from hqmm.sequences import Alphabet, Sequences
 from hqmm.theory import certify, equivalent, find_negative_probability, minimize
 
@@ -45,6 +45,7 @@ __all__ = [
     "FileFormatError",
     "GivensSearch",
     "HqmmError",
+    "HybridHQMM",
     "MarkovChain",
     "Model",
     "ModelError",
@@ -61,6 +62,7 @@ __all__ = [
     "fit",
     "load",
     "minimize",
+    "mixture",
     "save",
 ]
 

@@ -11,7 +11,7 @@ from hqmm.datasets import hqmm_2_6
 from hqmm.learning import Polar, fit, random_hqmm, random_noom
 from hqmm.learning.checkpoint import Checkpoint
 from hqmm.learning.quasi_newton import Likelihood, RiemannianLBFGS, moved, project, riemannian
-from hqmm.learning.space import KrausSpace
+from hqmm.learning.space import KrausSpace, start_of
 from hqmm.learning.stiefel import feasibility_error
 from hqmm.learning.task import Task
 
@@ -55,7 +55,7 @@ def test_the_gradient_is_that_of_the_likelihood_burn_in_and_all(seed, n, w, burn
     model = random_hqmm(n, 3, w)(rng)
     objective = Likelihood(KrausSpace(model.alphabet, model.initial), Task(data, burn_in))
     chosen = np.array([0, 6, 3]) if some else None
-    point = KrausSpace.point(model, learn_initial=True)
+    point = start_of(model, True, "")[0]
     direction = random_tangent(rng, point)
     uphill = riemannian(point, objective.evaluate(point, chosen).gradient)
 
@@ -68,7 +68,7 @@ def test_the_gradient_is_that_of_the_likelihood_burn_in_and_all(seed, n, w, burn
 
 def test_the_values_are_those_of_the_symbols_after_the_burn_in(data):
     model = random_hqmm(2, 6)(np.random.default_rng(0))
-    space, point = KrausSpace(model.alphabet, model.initial), KrausSpace.point(model, False)
+    space, point = KrausSpace(model.alphabet, model.initial), start_of(model, False, "")[0]
     value = Likelihood(space, Task(data, 20)).evaluate(point)
     expected = model.log_likelihood(data, burn_in=20)
     assert value.objective == pytest.approx(expected.sum() / (30 * 40), rel=1e-12)
@@ -80,7 +80,7 @@ def test_the_values_are_those_of_the_symbols_after_the_burn_in(data):
 def test_an_impossible_sequence_is_counted_and_left_out():
     flip = HQMM([[[[0, 1], [0, 0]]], [[[0, 0], [1, 0]]]], np.diag([1.0, 0.0]))
     possible, impossible = [[1, 0, 1, 0], [1, 0, 1]], [1, 0, 0, 1]
-    space, point = KrausSpace(flip.alphabet, flip.initial), KrausSpace.point(flip, True)
+    space, point = KrausSpace(flip.alphabet, flip.initial), start_of(flip, True, "")[0]
     for burn_in in (0, 2):
         without = Likelihood(space, Task(Sequences(possible), burn_in)).evaluate(point)
         value = Likelihood(space, Task(Sequences([*possible, impossible]), burn_in)).evaluate(point)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.zoo import ZOO, assert_same_process
 
-from hqmm import HQMM, OOM
+from hqmm import HQMM, OOM, mixture
 from hqmm.channels import random_unitary
 
 
@@ -27,6 +27,16 @@ CONVERSIONS = {
     "hqmm through choi": ("hqmm", _through_choi),
     "hqmm canonical": ("hqmm", lambda m: m.canonical()),
     "hqmm compressed to full rank": ("hqmm", lambda m: m.compress(m.n_states**2)),
+    "hmm to hybrid": ("hmm", lambda m: m.to_hybrid()),
+    "noom to hybrid": ("noom", lambda m: m.to_hybrid()),
+    "hqmm to hybrid": ("hqmm", lambda m: m.to_hybrid()),
+    "chain to hybrid": ("chain", lambda m: m.to_hybrid()),
+    "hybrid to oom": ("hybrid", lambda m: m.to_oom()),
+    "hybrid to hqmm": ("hybrid", lambda m: m.to_hqmm()),
+    "hybrid to hqmm by blocks": ("hybrid", lambda m: m.to_hqmm("blocks")),
+    "hybrid canonical": ("hybrid", lambda m: m.canonical()),
+    "hybrid with nothing to prune": ("hybrid", lambda m: m.prune(0)),
+    "hybrid mixed with itself": ("hybrid", lambda m: mixture([m, m.canonical()], [0.3, 0.7])),
     "oom to standard": ("oom", lambda m: m.standard()),
     "complex oom to standard": ("complex oom", lambda m: m.standard()),
     "chain to oom": ("chain", lambda m: m.to_oom()),
@@ -38,6 +48,9 @@ CONVERSIONS = {
         "hmm",
         lambda m: HQMM.from_choi(m.to_hqmm().choi(), np.diag(m.initial)).to_oom(),
     ),
+    "hmm → hybrid → decohered → hmm": ("hmm", lambda m: m.to_hybrid().decohere().to_hmm()),
+    "hqmm → hybrid → hqmm": ("hqmm", lambda m: m.to_hybrid().to_hqmm()),
+    "hybrid → hqmm → hybrid → oom": ("hybrid", lambda m: m.to_hqmm().to_hybrid().to_oom()),
     "noom → hqmm → oom → standard": ("noom", lambda m: m.to_hqmm().to_oom().standard()),
     "noom → oom → standard": ("noom", lambda m: m.to_oom().standard()),
 }

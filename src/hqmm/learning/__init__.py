@@ -6,7 +6,7 @@ from hqmm.learning.cosm import COSM
 from hqmm.learning.discriminative import ClassFit, fit_discriminative, log_posterior
 from hqmm.learning.driver import Fit, Learner, State, fit
 from hqmm.learning.givens import GivensSearch
-from hqmm.learning.initial import enlarge, random_hmm, random_hqmm, random_noom, with_noise
+from hqmm.learning.initial import enlarge, random_hmm, random_hqmm, random_hybrid, random_noom, with_noise
 from hqmm.learning.polar import Polar
 from hqmm.learning.quasi_newton import RiemannianLBFGS
 
@@ -27,6 +27,7 @@ __all__ = [
     "log_posterior",
     "random_hmm",
     "random_hqmm",
+    "random_hybrid",
     "random_noom",
     "with_noise",
 ]

@@ -25,10 +25,10 @@ from hqmm.learning.quasi_newton import (
     Value,
     mean_value,
 )
-from hqmm.learning.space import Evaluation, KrausSpace, Point
+from hqmm.learning.space import Evaluation, Point, space_of, start_of
 from hqmm.learning.stiefel_learner import StiefelState
 from hqmm.learning.task import Task
-from hqmm.models import HQMM, NOOM, Model
+from hqmm.models import HQMM, NOOM, HybridHQMM, Model
 from hqmm.sequences import Sequences
 
 Label: TypeAlias = Hashable
@@ -43,7 +43,7 @@ class ClassFit:
     log-likelihood (the mean of log p(c_i|x_i)), train and validation accuracy, seconds, and step.
     """
 
-    models: dict[Label, HQMM]
+    models: dict[Label, HQMM | HybridHQMM]
     prior: FloatArray
     reason: Reason
     history: dict[str, FloatArray]
@@ -107,7 +107,7 @@ def fit_discriminative(
 
     Parameters
     ----------
-    models : mapping of label to HQMM
+    models : mapping of label to HQMM or HybridHQMM
         Where to start: one model for each class, each learned from the sequences of its class.
     sequences : Sequences or anything it accepts
         Training data of all classes; weights of sequences count.
@@ -184,7 +184,7 @@ class Conditional:
 
     def __init__(
         self,
-        starts: list[HQMM],
+        starts: list[HQMM | HybridHQMM],
         task: Task,
         classes: IntArray,
         prior: FloatArray,
@@ -193,12 +193,12 @@ class Conditional:
     ) -> None:
         self.task, self.classes, self.prior, self.pull = task, classes, prior, pull
         self.size = len(task.data)
-        self.spaces = [KrausSpace(model.alphabet, model.initial) for model in starts]
-        points = [KrausSpace.point(model, learn_initial) for model in starts]
+        self.spaces = [space_of(model.alphabet, model.initial) for model in starts]
+        points = [start_of(model, learn_initial, "fit_discriminative")[0] for model in starts]
         self.parts = len(points[0])
         self.start: Point = tuple(part for point in points for part in point)
 
-    def models(self, point: Point) -> list[HQMM]:
+    def models(self, point: Point) -> list[HQMM | HybridHQMM]:
         """Return the model of each class."""
         return [space.model(part) for space, part in zip(self.spaces, self._split(point), strict=True)]
 
@@ -346,14 +346,16 @@ def _guesses(posterior: FloatArray) -> IntArray:
 # --- what is asked for ----------------------------------------------------------------------------------------
 
 
-def _check_models(models: Mapping[Any, Model]) -> tuple[list[Label], dict[Label, HQMM]]:
+def _check_models(models: Mapping[Any, Model]) -> tuple[list[Label], dict[Label, HQMM | HybridHQMM]]:
     if len(models) < 2:
         raise ModelError("there is nothing to tell apart: models must name at least two classes")
-    starts: dict[Label, HQMM] = {}
+    starts: dict[Label, HQMM | HybridHQMM] = {}
     for label, model in models.items():
-        if not isinstance(model, HQMM | NOOM):
-            raise ModelError(f"the model of class {label!r} must be an HQMM, not {model!r}; see to_hqmm()")
-        starts[label] = model.to_hqmm()
+        if not isinstance(model, HQMM | NOOM | HybridHQMM):
+            raise ModelError(
+                f"the model of class {label!r} must be an HQMM or a HybridHQMM, not {model!r}; see to_hqmm()"
+            )
+        starts[label] = model.to_hqmm() if isinstance(model, NOOM) else model
     alphabets = {model.alphabet for model in starts.values()}
     if len(alphabets) > 1:
         raise ModelError("the models of all classes must have the same alphabet")

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hqmm._typing import ComplexArray, FloatArray, IntArray
-from hqmm.engine.kraus import kraus_gradient
 from hqmm.errors import DataError
-from hqmm.learning.space import KrausSpace, Point
+from hqmm.learning.space import Point, Space
 from hqmm.learning.stiefel_learner import StiefelLearner, StiefelState, largest_error
 from hqmm.learning.task import Task, mean_log_likelihood
 from hqmm.sequences import Sequences
@@ -96,7 +95,7 @@ class GivensSearch(StiefelLearner):
         space = self.space(state, task)
         batch_size, iterations = self._stage(state.batch)
         batch = _draw(task, batch_size, generator)
-        pairs = _random_pairs(space, state.point, iterations, generator)
+        pairs = _random_pairs(state.point, iterations, generator)
         with _ONE_BLAS_THREAD:
             point, trace, evaluations = _rotated(space, state.point, pairs, batch, task)
         objective, n_zero = _score(space, point, task)
@@ -151,24 +150,25 @@ def _rotation_and_slopes(angles: FloatArray) -> tuple[ComplexArray, ComplexArray
 class _Rotation:
     """The likelihood of a batch as a function of the angles that rotate two rows of one part of a point."""
 
-    space: KrausSpace
+    space: Space
     point: Point
     batch: Sequences
     task: Task
     part: int
+    label: int
     rows: IntArray
 
     def at(self, U: ComplexArray) -> Point:
         """Return the point with its rows rotated."""
         rotated = self.point[self.part].copy()
-        rotated[0, self.rows] = U @ rotated[0, self.rows]
+        rotated[self.label, self.rows] = U @ rotated[self.label, self.rows]
         return (*self.point[: self.part], rotated, *self.point[self.part + 1 :])
 
     def value_and_gradient(self, angles: FloatArray) -> tuple[float, FloatArray]:
         """Return the batch's log-likelihood per symbol and its derivatives, dℓ = 2 Re⟨∂ℓ/∂κ*, dκ⟩."""
         U, slopes = _rotation_and_slopes(angles)
         values, uphill = self._uphill(self.at(U))
-        moves = slopes @ self.point[self.part][0, self.rows]
+        moves = slopes @ self.point[self.part][self.label, self.rows]
         gradient: FloatArray = 2 * np.einsum("ij,kij->k", uphill.conj(), moves).real
         scored = self.batch.lengths - self.task.burn_in
         values = np.where(values > -np.inf, values, scored * _LOG_TINY)
@@ -177,16 +177,8 @@ class _Rotation:
 
     def _uphill(self, point: Point) -> tuple[FloatArray, ComplexArray]:
         """Return ℓ of each sequence and the rows of ∂ℓ/∂κ*; a line search needs it in full, burn-in included."""
-        result = kraus_gradient(
-            self.space.kraus(point),
-            self.space._initial(point),
-            self.batch,
-            burn_in=self.task.burn_in,
-            burn_in_gradient=True,
-            threads=self.task.threads,
-        )
-        parts = [result.kraus, *(result.initial @ root.reshape(result.initial.shape) for root in point[1:])]
-        return result.log_likelihood, parts[self.part].reshape(point[self.part].shape)[0, self.rows]
+        result = self.space.evaluate(point, self.batch, self.task.burn_in, self.task.threads)
+        return result.log_likelihood, result.gradient[self.part][self.label, self.rows]
 
     def maximise(self) -> tuple[float, float, FloatArray, int]:
         """Return the value at zero, the best value found, its angles, and how often the batch was evaluated."""
@@ -204,13 +196,13 @@ class _Rotation:
 
 
 def _rotated(
-    space: KrausSpace, point: Point, pairs: list[tuple[int, IntArray]], batch: Sequences, task: Task
+    space: Space, point: Point, pairs: list[tuple[int, int, IntArray]], batch: Sequences, task: Task
 ) -> tuple[Point, FloatArray, int]:
     """Rotate pair after pair; also return the batch's likelihood on the way, and how often it was evaluated."""
     trace: list[float] = []
     evaluations = 0
-    for part, rows in pairs:
-        problem = _Rotation(space, point, batch, task, part, rows)
+    for part, label, rows in pairs:
+        problem = _Rotation(space, point, batch, task, part, label, rows)
         before, after, angles, count = problem.maximise()
         if after > before:
             point = problem.at(rotation(angles))
@@ -248,7 +240,7 @@ class _OneBlasThread:
 _ONE_BLAS_THREAD = _OneBlasThread()
 
 
-def _score(space: KrausSpace, point: Point, task: Task) -> tuple[float, int]:
+def _score(space: Space, point: Point, task: Task) -> tuple[float, int]:
     values = space.log_likelihood(point, task.data, task.burn_in, task.threads)
     return mean_log_likelihood(values, task.data, task.burn_in)
 
@@ -259,14 +251,20 @@ def _draw(task: Task, batch_size: int, generator: np.random.Generator) -> Sequen
     return task.data[generator.choice(useful, min(batch_size, len(useful)), replace=False)]
 
 
-def _random_pairs(
-    space: KrausSpace, point: Point, count: int, generator: np.random.Generator
-) -> list[tuple[int, IntArray]]:
-    """Draw parts of the point and two rows of each; rows of operators that are zero stay zero."""
-    used = np.any(space.kraus(point) != 0, axis=(2, 3)).ravel()
-    rows = [np.flatnonzero(np.repeat(used, point[0].shape[-1])), *(np.arange(x.shape[1]) for x in point[1:])]
+def _random_pairs(point: Point, count: int, generator: np.random.Generator) -> list[tuple[int, int, IntArray]]:
+    """Draw matrices of the point, by part and label, and two rows of each; rows of zero operators stay zero."""
+    matrices = [(part, label) for part, stack in enumerate(point) for label in range(len(stack))]
+    rows = [
+        _movable(point[part][label]) if part == 0 else np.arange(point[part].shape[1]) for part, label in matrices
+    ]
     pairs = np.array([len(choice) * (len(choice) - 1) // 2 for choice in rows])
     if not pairs.any():  # one symbol, one operator, one state: a model with nothing to learn
         return []
-    parts = generator.choice(len(rows), count, p=pairs / pairs.sum())
-    return [(int(part), generator.choice(rows[part], 2, replace=False)) for part in parts]
+    drawn = generator.choice(len(rows), count, p=pairs / pairs.sum())
+    return [(*matrices[number], generator.choice(rows[number], 2, replace=False)) for number in drawn]
+
+
+def _movable(kappa: ComplexArray) -> IntArray:
+    """Return the rows of a stack of square operators that are not zero throughout."""
+    size = kappa.shape[-1]
+    return np.flatnonzero(np.repeat(np.any(kappa.reshape(-1, size, size) != 0, axis=(1, 2)), size))

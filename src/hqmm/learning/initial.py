@@ -8,7 +8,7 @@ import numpy as np
 
 from hqmm import channels
 from hqmm.errors import ModelError
-from hqmm.models import HMM, HQMM, NOOM
+from hqmm.models import HMM, HQMM, NOOM, HybridHQMM
 from hqmm.sequences import Alphabet
 
 
@@ -82,6 +82,39 @@ def random_hqmm(
             kraus = channels.nearest_isometry(generator.random(shape) + imaginary)
         initial = channels.random_density_matrix(n_states, real=real, random_state=generator)
         return HQMM(kraus, initial, alphabet=alphabet)
+
+    return draw
+
+
+def random_hybrid(
+    n_blocks: int, n_states: int, symbols: int | Alphabet, kraus_rank: int = 1
+) -> Callable[[np.random.Generator], HybridHQMM]:
+    """Return a function that draws a hybrid model: κ_j of every label from the Haar measure, and a random state.
+
+    With one dimension on each label, where phases mean nothing, they are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hqmm.learning import random_hybrid
+    >>> random_hybrid(4, 2, symbols=6)(np.random.default_rng(0))
+    HybridHQMM(4 labels × 2 dimensions, Kraus rank 1, 6 symbols)
+    """
+    sizes = {"n_blocks": n_blocks, "n_states": n_states, "kraus_rank": kraus_rank}
+    for name, value in sizes.items():
+        _at_least_one(name, value)
+    alphabet = _alphabet(symbols)
+    s, w, k, q = len(alphabet), kraus_rank, n_blocks, n_states
+
+    def draw(generator: np.random.Generator) -> HybridHQMM:
+        columns = [
+            channels.random_kraus(s * w * k, 1, q, real=q == 1, random_state=generator).reshape(s, w, k, q, q)
+            for _ in range(k)
+        ]
+        weights = generator.dirichlet(np.ones(k))
+        states = [channels.random_density_matrix(q, real=q == 1, random_state=generator) for _ in range(k)]
+        initial = weights[:, None, None] * np.stack(states)
+        return HybridHQMM(np.stack(columns, axis=3), initial, alphabet=alphabet)
 
     return draw
 

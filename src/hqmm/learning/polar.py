@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hqmm.learning.space import KrausSpace, Point
+from hqmm._typing import ComplexArray
+from hqmm.learning.space import Point, Space
 from hqmm.learning.stiefel import polar
 from hqmm.learning.stiefel_learner import StiefelLearner, StiefelState, largest_error
 from hqmm.learning.task import Task, mean_log_likelihood
 
 SMALLEST_DAMPING = 1e-6
+UNHEARD = 1e-9  # share of κ in what the polar factor is taken of
 QUIET = 3  # steps in a row that must gain next to nothing before the fit counts as converged
 
 
@@ -154,15 +156,22 @@ class Polar(StiefelLearner):
 def towards(point: Point, gradient: Point, damping: float) -> Point:
     """Return polar(κ + d(polar(G) − κ)) for each part."""
     return tuple(
-        polar(part + damping * (polar(uphill) - part)) for part, uphill in zip(point, gradient, strict=True)
+        polar(part + damping * (_target(part, uphill) - part))
+        for part, uphill in zip(point, gradient, strict=True)
     )
+
+
+def _target(part: ComplexArray, uphill: ComplexArray) -> ComplexArray:
+    """Return polar(G), and κ itself where G says nothing: for a label that is never reached, G = 0."""
+    sizes = np.linalg.norm(uphill, axis=(-2, -1), keepdims=True)
+    return polar(uphill + UNHEARD * np.where(sizes > 0, sizes, 1.0) * part)
 
 
 def _extrapolate(image: Point, origin: Point, ahead: float) -> Point:
     return tuple(polar(new + ahead * (new - old)) for new, old in zip(image, origin, strict=True))
 
 
-def _evaluated(state: PolarState, point: Point, space: KrausSpace, task: Task) -> PolarState:
+def _evaluated(state: PolarState, point: Point, space: Space, task: Task) -> PolarState:
     result = space.evaluate(point, task.data, task.burn_in, task.threads)
     objective, n_zero = mean_log_likelihood(result.log_likelihood, task.data, task.burn_in)
     return replace(

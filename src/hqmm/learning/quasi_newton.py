@@ -15,7 +15,7 @@ import numpy as np
 
 from hqmm._typing import ComplexArray, FloatArray, IntArray
 from hqmm.errors import DataError
-from hqmm.learning.space import Evaluation, KrausSpace, Point
+from hqmm.learning.space import Evaluation, Point, Space
 from hqmm.learning.stiefel import euclidean_tangent, polar
 from hqmm.learning.stiefel_learner import StiefelLearner, StiefelState, largest_error
 from hqmm.learning.task import Task
@@ -56,7 +56,7 @@ class Objective(Protocol):
 class Likelihood:
     """The log-likelihood per scored symbol of a task's training data."""
 
-    def __init__(self, space: KrausSpace, task: Task) -> None:
+    def __init__(self, space: Space, task: Task) -> None:
         self.space, self.task = space, task
         self.size = len(task.data)
 

@@ -8,12 +8,11 @@ from typing import TypeVar
 import numpy as np
 
 from hqmm._typing import ComplexArray
-from hqmm.errors import ModelError
 from hqmm.learning.driver import Learner, State
-from hqmm.learning.space import KrausSpace, Point
+from hqmm.learning.space import Point, Space, space_of, start_of
 from hqmm.learning.stiefel import feasibility_error
 from hqmm.learning.task import Task
-from hqmm.models import HQMM, NOOM, Model
+from hqmm.models import HQMM, HybridHQMM, Model
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ AnyState = TypeVar("AnyState", bound=StiefelState)
 
 
 class StiefelLearner(Learner):
-    """A learner of HQMMs.
+    """A learner of HQMMs and hybrid models.
 
     Real operators stay real and zero operators stay zero under every update (each is a product with κ or its
     gradient from the left), so that a start with real Kraus operators learns a real model, and one with fewer
@@ -38,25 +37,23 @@ class StiefelLearner(Learner):
     learn_initial: bool | None = None
 
     def init(self, model: Model, task: Task, generator: np.random.Generator) -> StiefelState:
-        """Return the point of an HQMM (or of a NOOM, which is one)."""
-        if not isinstance(model, HQMM | NOOM):
-            raise ModelError(f"{type(self).__name__} learns an HQMM; start from one, not from {model!r}")
-        start = model.to_hqmm()
+        """Return the point of an HQMM or a hybrid model (or of a NOOM, which is an HQMM)."""
         # a state before the burn-in gets no gradient, so there is nothing to learn it from
         learn_initial = task.burn_in == 0 if self.learn_initial is None else self.learn_initial
-        point = KrausSpace.point(start, learn_initial)
-        return self._begin(StiefelState(point=point, initial=start.initial), task)
+        point, initial = start_of(model, learn_initial, type(self).__name__)
+        return self._begin(StiefelState(point=point, initial=initial), task)
 
     def _begin(self, state: StiefelState, task: Task) -> StiefelState:
         return state
 
-    def space(self, state: StiefelState, task: Task) -> KrausSpace:
+    def space(self, state: StiefelState, task: Task) -> Space:
         """Return the manifold that the state's point lies on."""
-        return KrausSpace(task.data.alphabet, state.initial)
+        return space_of(task.data.alphabet, state.initial)
 
-    def model(self, state: StiefelState, task: Task) -> HQMM:
-        """Return the HQMM of a state."""
-        return self.space(state, task).model(state.point)
+    def model(self, state: StiefelState, task: Task) -> HQMM | HybridHQMM:
+        """Return the model of a state."""
+        model: HQMM | HybridHQMM = self.space(state, task).model(state.point)
+        return model
 
 
 def largest_error(point: Point) -> float:

@@ -116,6 +116,33 @@ def check_density_matrix(model: str, conditions: tuple[str, str], name: str, rho
     )
 
 
+def check_block_density(model: str, conditions: tuple[str, str], name: str, blocks: ComplexArray) -> None:
+    """Refuse all but stacks of Hermitian positive semi-definite matrices (first condition) of total trace one."""
+    positive, normalised = conditions
+    for label, rho in enumerate(blocks):
+        asymmetry = float(np.abs(rho - rho.conj().T).max())
+        check(
+            asymmetry <= TOLERANCE,
+            model,
+            positive,
+            f"{name}[{label}] must be Hermitian, but is off by {asymmetry:.3g}",
+        )
+        lowest = float(np.linalg.eigvalsh(rho)[0])
+        check(
+            lowest >= -TOLERANCE,
+            model,
+            positive,
+            f"{name}[{label}] must be positive semi-definite, but has the eigenvalue {lowest:.3g}",
+        )
+    trace = float(np.trace(blocks, axis1=1, axis2=2).real.sum())
+    check(
+        abs(trace - 1) <= TOLERANCE,
+        model,
+        normalised,
+        f"the traces of {name} must sum to 1, but sum to {trace:.6g} (off by {abs(trace - 1):.3g})",
+    )
+
+
 def check_trace_preserving(model: str, condition: str, name: str, operators: AnyArray) -> None:
     """Refuse operators with Σ K†K ≠ I, summed over all leading axes."""
     stacked = operators.reshape(-1, operators.shape[-1])

@@ -10,6 +10,7 @@ from hqmm.errors import FileFormatError, HqmmError
 from hqmm.models.base import Model
 from hqmm.models.hmm import HMM
 from hqmm.models.hqmm import HQMM
+from hqmm.models.hybrid import HybridHQMM
 from hqmm.models.markov import MarkovChain
 from hqmm.models.noom import NOOM
 from hqmm.models.oom import OOM
@@ -17,7 +18,7 @@ from hqmm.sequences import Alphabet
 from hqmm.storage import read_bundle, write_bundle
 
 FORMAT_VERSION = 1
-CLASSES: dict[str, type[Model]] = {cls.__name__: cls for cls in (HMM, OOM, NOOM, HQMM, MarkovChain)}
+CLASSES: dict[str, type[Model]] = {cls.__name__: cls for cls in (HMM, OOM, NOOM, HQMM, HybridHQMM, MarkovChain)}
 
 
 def save(model: Model, path: str | os.PathLike[str]) -> Path:

@@ -14,6 +14,7 @@ from hqmm.models.base import Model
 
 if TYPE_CHECKING:
     from hqmm.models.hqmm import HQMM
+    from hqmm.models.hybrid import HybridHQMM
     from hqmm.models.oom import OOM
 
 
@@ -145,3 +146,16 @@ class HMM(Model):
             raise ValueError(f"method must be one of {', '.join(map(repr, methods))}, not {method!r}")
         kraus = methods[method](self.transition, self.emission)
         return HQMM(kraus, np.diag(self.initial), alphabet=self.alphabet)
+
+    def to_hybrid(self) -> HybridHQMM:
+        """Return the equivalent hybrid model: n labels of one dimension, K[y, i, j] = √(C[y, i] A[i, j]).
+
+        Examples
+        --------
+        >>> from hqmm import HMM
+        >>> HMM([[0.9, 0.5], [0.1, 0.5]], [[1, 0.5], [0, 0.5]]).to_hybrid()
+        HybridHQMM(2 labels × 1 dimensions, Kraus rank 1, 2 symbols)
+        """
+        from hqmm.models.hybrid import hybrid_from_probabilities
+
+        return hybrid_from_probabilities(self.linear.operators, self.initial, self.alphabet)

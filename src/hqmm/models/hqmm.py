@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from hqmm.linear import LinearForm
 from hqmm.models import _checks, _passes
 from hqmm.models.base import Model
 from hqmm.models.oom import OOM
+
+if TYPE_CHECKING:
+    from hqmm.models.hybrid import HybridHQMM
 
 
 class HQMM(Model):
@@ -255,6 +258,19 @@ class HQMM(Model):
     def to_hqmm(self) -> HQMM:
         """Return the model itself."""
         return self
+
+    def to_hybrid(self) -> HybridHQMM:
+        """Return the same model as a hybrid one with a single label.
+
+        Examples
+        --------
+        >>> from hqmm.datasets import hqmm_2_6
+        >>> hqmm_2_6().to_hybrid()
+        HybridHQMM(1 labels × 2 dimensions, Kraus rank 1, 6 symbols)
+        """
+        from hqmm.models.hybrid import HybridHQMM
+
+        return HybridHQMM(self.kraus[:, :, None, None], self.initial[None], alphabet=self.alphabet)
 
 
 @dataclass(frozen=True, eq=False)

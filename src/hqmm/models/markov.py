@@ -12,6 +12,7 @@ from hqmm.errors import ModelError
 from hqmm.linear import MISSING, LinearForm
 from hqmm.models import _checks
 from hqmm.models.base import Model, Process
+from hqmm.models.hybrid import HybridHQMM, hybrid_from_probabilities
 from hqmm.models.oom import OOM
 from hqmm.sequences import Sequences
 
@@ -198,6 +199,17 @@ class MarkovChain(Model):
         OOM(dimension 3, standard, 2 symbols)
         """
         return OOM(self.linear.operators, self.linear.initial, alphabet=self.alphabet)
+
+    def to_hybrid(self) -> HybridHQMM:
+        """Return the equivalent hybrid model: the contexts are its labels, of one dimension each.
+
+        Examples
+        --------
+        >>> from hqmm import MarkovChain
+        >>> MarkovChain.from_transition([[0.9, 0.5], [0.1, 0.5]], [1, 0]).to_hybrid()
+        HybridHQMM(3 labels × 1 dimensions, Kraus rank 1, 2 symbols)
+        """
+        return hybrid_from_probabilities(self.linear.operators, self.linear.initial, self.alphabet)
 
 
 class _Automaton:

@@ -14,6 +14,7 @@ from hqmm.linear import MISSING, LinearForm
 from hqmm.models import _checks
 from hqmm.models.base import Model
 from hqmm.models.hqmm import HQMM
+from hqmm.models.hybrid import HybridHQMM
 from hqmm.models.oom import OOM
 
 
@@ -147,3 +148,14 @@ class NOOM(Model):
         HQMM(n=2, Kraus rank 1, 2 symbols)
         """
         return HQMM(self.operators[:, None], self.initial, alphabet=self.alphabet)
+
+    def to_hybrid(self) -> HybridHQMM:
+        """Return the equivalent hybrid model with a single label.
+
+        Examples
+        --------
+        >>> from hqmm.datasets import probability_clock
+        >>> probability_clock().to_hybrid()
+        HybridHQMM(1 labels × 2 dimensions, Kraus rank 1, 2 symbols)
+        """
+        return self.to_hqmm().to_hybrid()
