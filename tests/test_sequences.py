@@ -205,3 +205,18 @@ def test_an_alphabet_needs_distinct_symbols():
         Alphabet([])
     with pytest.raises(DataError, match=r"1\.5"):
         Alphabet([1.5])
+
+
+def test_scikit_learn_picks_rows_without_losing_alphabet_or_weights():
+    from sklearn.model_selection import train_test_split
+    from sklearn.utils import _safe_indexing
+
+    data = Sequences(["abba", "ca", "b", "ab"], weights=[1, 2, 3, 4])
+    for rows in (np.array([2, 0]), [2, 0], (2, 0)):
+        assert _safe_indexing(data, rows) == data[[2, 0]]
+    assert _safe_indexing(data, [True, False, False, True]) == data[[0, 3]]
+    assert _safe_indexing(data, slice(1, 3)) == data[1:3]
+    assert np.array_equal(_safe_indexing(data, 1), data[1])
+    train, test = train_test_split(data, test_size=1, random_state=0)
+    assert train.alphabet == test.alphabet == data.alphabet
+    assert sorted([*train.weights, *test.weights]) == [1, 2, 3, 4]

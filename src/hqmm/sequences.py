@@ -241,6 +241,8 @@ class Sequences:
     @overload
     def __getitem__(self, index: slice | AnyArray | list[int] | list[bool]) -> Sequences: ...
     def __getitem__(self, index: Any) -> CodeArray | Sequences:
+        if isinstance(index, tuple) and len(index) == 2 and index[1] is Ellipsis:
+            index = index[0]  # how scikit-learn picks the rows of whatever has a shape
         if isinstance(index, int | np.integer):
             if not -len(self) <= index < len(self):
                 raise IndexError(f"sequence {index} of {len(self)}")
@@ -274,6 +276,11 @@ class Sequences:
 
     def __repr__(self) -> str:
         return f"Sequences({len(self)} sequences, {self.n_symbols} symbols, {self.alphabet!r})"
+
+    @property
+    def shape(self) -> tuple[int]:
+        """Number of sequences, as the shape of a 1-D array: scikit-learn then splits them with ``[rows]``."""
+        return (len(self),)
 
     @property
     def lengths(self) -> IntArray:
@@ -521,7 +528,11 @@ def _refuse_empty(offsets: IntArray) -> None:
 
 
 def _raise_unseen(symbol: object, alphabet: Alphabet, offsets: IntArray, place: int) -> NoReturn:
-    _raise_at(f"the symbol {symbol!r} is not in {alphabet!r}", offsets, place)
+    _raise_at(
+        f"the symbol {symbol!r} is not in {alphabet!r}; alphabet= must name every symbol that may occur",
+        offsets,
+        place,
+    )
 
 
 def _raise_at(message: str, offsets: IntArray, place: int) -> NoReturn:
