@@ -11,14 +11,10 @@ from benchmarks.measure import show, surroundings, write
 def main(words: list[str]) -> None:
     for info in pkgutil.iter_modules(benchmarks.__path__):
         module = importlib.import_module(f"benchmarks.{info.name}") if info.name != "__main__" else None
-        functions = [
-            f
-            for f in getattr(module, "ROWS", [])
-            if not words or any(w in f"{info.name}.{f.__name__}" for w in words)
-        ]
-        if functions:
-            rows = [row for function in functions for row in show(info.name, function)]
-            write(info.name, rows, surroundings())
+        for function in getattr(module, "ROWS", []):
+            name = f"{info.name}.{function.__name__}"
+            if not words or any(word in name for word in words):
+                write(name, show(name, function), surroundings())
 
 
 if __name__ == "__main__":
