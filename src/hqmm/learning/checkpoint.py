@@ -49,6 +49,38 @@ class Checkpoint:
             raise FileFormatError(f"{path} is not a checkpoint of this learner: {error}") from None
 
 
+def save_state(path: str | Path, state: Any) -> None:
+    """Save a learner's state alone, atomically: that of a stream, between two batches.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from hqmm.datasets import hqmm_2_6
+    >>> from hqmm.learning import Polar
+    >>> from hqmm.learning.checkpoint import load_state, save_state
+    >>> from hqmm.learning.task import Task
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "state"
+    >>> batch = Task(hqmm_2_6().sample(10, 20, random_state=0))
+    >>> state = Polar().open(hqmm_2_6(), batch)
+    >>> save_state(path, Polar().absorb(state, batch))
+    >>> load_state(path, state).absorbed
+    1
+    """
+    arrays: dict[str, AnyArray] = {}
+    scalars: dict[str, Any] = {}
+    _flatten("state", state, arrays, scalars)
+    write_bundle(Path(path), arrays, {"scalars": scalars})
+
+
+def load_state(path: str | Path, template: Any) -> Any:
+    """Load a state that `save_state` saved; ``template`` is any state of the same kind."""
+    arrays, header = read_bundle(Path(path))
+    try:
+        return _rebuild("state", template, arrays, header["scalars"])
+    except (KeyError, TypeError, IndexError) as error:
+        raise FileFormatError(f"{path} does not hold a {type(template).__name__}: {error}") from None
+
+
 def _flatten(prefix: str, state: Any, arrays: dict[str, AnyArray], scalars: dict[str, Any]) -> None:
     for item in fields(state):
         name, value = f"{prefix}.{item.name}", getattr(state, item.name)

@@ -1,4 +1,12 @@
-"""The polar fixed point: an HQMM learner without a step size."""
+"""The polar fixed point: an HQMM learner without a step size, from data at hand or from a stream.
+
+`fit(Polar(), start, data)` learns from data that can be read again and again. Where batches come one by one,
+carry a state along: ``state = learner.open(model, Task(batch))`` and then, for each batch,
+``state = learner.absorb(state, Task(batch))``; ``learner.model(state, Task(batch))`` is the model so far. A state
+holds arrays and scalars only: pickle it, or use `hqmm.learning.checkpoint.save_state` and ``load_state``, and the
+stream goes on bit for bit. If the data can be had again in the end, finish with full passes:
+``fit(Polar(sweeps=0), model, data)``.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +18,12 @@ from hqmm._typing import ComplexArray
 from hqmm.learning.space import Point, Space
 from hqmm.learning.stiefel import polar
 from hqmm.learning.stiefel_learner import StiefelLearner, StiefelState, largest_error
-from hqmm.learning.task import Task, mean_log_likelihood
+from hqmm.learning.task import Task, mean_log_likelihood, scored_symbols
+from hqmm.models import Model
 
 SMALLEST_DAMPING = 1e-6
 UNHEARD = 1e-9  # share of κ in what the polar factor is taken of
+ROUGH, SMOOTH = (0.7, 0.97), (0.93, 0.97)  # memories of the first sweep and the last
 QUIET = 3  # steps in a row that must gain next to nothing before the fit counts as converged
 
 
@@ -22,7 +32,7 @@ class PolarState(StiefelState):
     """A point with the gradient there (while learning from batches, its running average).
 
     ``origin`` is the fixed-point image that momentum extrapolates from, ``age`` counts Nesterov's t since the last
-    restart, ``quiet`` the steps since the likelihood last rose noticeably.
+    restart, ``quiet`` the steps since the likelihood last rose noticeably, ``absorbed`` the batches of a stream.
     """
 
     gradient: Point = ()
@@ -30,6 +40,7 @@ class PolarState(StiefelState):
     age: float = 1.0
     quiet: int = 0
     sweeps: int = 0
+    absorbed: int = 0
 
 
 @dataclass(frozen=True)
@@ -104,10 +115,7 @@ class Polar(StiefelLearner):
         for chosen in parts:
             result = space.evaluate(point, task.data[chosen], task.burn_in, task.threads)
             values[chosen] = result.log_likelihood
-            average = tuple(
-                memory * old + (1 - memory) * len(parts) * new
-                for old, new in zip(average, result.gradient, strict=True)
-            )
+            average = _averaged(average, result.gradient, memory, len(parts))
             point = towards(point, average, self.damping)
         done = replace(state, sweeps=state.sweeps + 1, passes=state.passes + 1)
         if done.sweeps == self.sweeps:
@@ -123,12 +131,48 @@ class Polar(StiefelLearner):
         )
 
     def _memory(self, state: PolarState, task: Task) -> float:
-        """Return the memory of this sweep: what is forgotten, 1 − memory, shrinks geometrically."""
+        """Return the memory of this sweep."""
         rows, n = state.point[0].shape[1:]
         alone = rows == n * len(task.data.alphabet)
-        first, last = self.memory or ((0.7, 0.97) if alone else (0.93, 0.97))
-        share = state.sweeps / max(1, self.sweeps - 1)
-        return float(1 - (1 - first) ** (1 - share) * (1 - last) ** share)
+        memory = self.memory or (ROUGH if alone else SMOOTH)
+        return _between(memory, state.sweeps / max(1, self.sweeps - 1))
+
+    def open(self, model: Model, task: Task) -> PolarState:
+        """Return the state that a stream starts from: the model, and a gradient that agrees with it.
+
+        Only the alphabet and the burn-in of the task are used. The gradient is κ itself, as though the symbols
+        before the stream had been the model's own, so that a model that was learned before is not thrown away by
+        the first batch.
+        """
+        start = self._start(model, task)
+        agreeing = tuple(part / (part.shape[0] * part.shape[2]) for part in start.point)
+        return PolarState(point=start.point, initial=start.initial, gradient=agreeing, step=self.damping)
+
+    def absorb(self, state: PolarState, task: Task) -> PolarState:
+        """Return the state after one batch of a stream, which is read once and needed no more.
+
+        The batch's gradient, for each symbol, enters the running average, and κ takes one step towards the polar
+        factor of that. The memory grows in the first ``sweeps`` · ``batches`` batches, from .7 to .97 by default.
+
+        The state's ``objective`` is the log-likelihood per symbol of the batch before it was learned from.
+        """
+        space = self.space(state, task)
+        result = space.evaluate(state.point, task.data, task.burn_in, task.threads)
+        memory = _between(self.memory or ROUGH, state.absorbed / max(1, self.sweeps * self.batches))
+        amounts = scored_symbols(task.data, task.burn_in), float(task.data.weights.sum())
+        fresh = tuple(part / amount for part, amount in zip(result.gradient, amounts, strict=False))
+        average = _averaged(state.gradient, fresh, memory)
+        point = towards(state.point, average, self.damping)
+        objective, n_zero = mean_log_likelihood(result.log_likelihood, task.data, task.burn_in)
+        return replace(
+            state,
+            point=point,
+            gradient=average,
+            objective=objective,
+            n_zero=n_zero,
+            absorbed=state.absorbed + 1,
+            feasibility=largest_error(point),
+        )
 
     def _climb(self, state: PolarState, task: Task) -> PolarState:
         space = self.space(state, task)
@@ -159,6 +203,17 @@ def towards(point: Point, gradient: Point, damping: float) -> Point:
         polar(part + damping * (_target(part, uphill) - part))
         for part, uphill in zip(point, gradient, strict=True)
     )
+
+
+def _averaged(average: Point, fresh: Point, memory: float, scale: float = 1.0) -> Point:
+    return tuple(memory * old + (1 - memory) * scale * new for old, new in zip(average, fresh, strict=True))
+
+
+def _between(memory: tuple[float, float], share: float) -> float:
+    """Return the memory at a share of the way from the first to the last: 1 − memory shrinks geometrically."""
+    first, last = memory
+    share = min(share, 1.0)
+    return float(1 - (1 - first) ** (1 - share) * (1 - last) ** share)
 
 
 def _target(part: ComplexArray, uphill: ComplexArray) -> ComplexArray:

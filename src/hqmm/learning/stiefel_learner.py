@@ -38,10 +38,13 @@ class StiefelLearner(Learner):
 
     def init(self, model: Model, task: Task, generator: np.random.Generator) -> StiefelState:
         """Return the point of an HQMM or a hybrid model (or of a NOOM, which is an HQMM)."""
+        return self._begin(self._start(model, task), task)
+
+    def _start(self, model: Model, task: Task) -> StiefelState:
         # a state before the burn-in gets no gradient, so there is nothing to learn it from
         learn_initial = task.burn_in == 0 if self.learn_initial is None else self.learn_initial
         point, initial = start_of(model, learn_initial, type(self).__name__)
-        return self._begin(StiefelState(point=point, initial=initial), task)
+        return StiefelState(point=point, initial=initial)
 
     def _begin(self, state: StiefelState, task: Task) -> StiefelState:
         return state
