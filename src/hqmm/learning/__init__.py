@@ -6,7 +6,8 @@ from hqmm.learning.cosm import COSM
 from hqmm.learning.discriminative import ClassFit, fit_discriminative, log_posterior
 from hqmm.learning.driver import Fit, Learner, State, fit
 from hqmm.learning.givens import GivensSearch
-from hqmm.learning.initial import enlarge, random_hmm, random_hqmm, random_hybrid, random_noom, with_noise
+from hqmm.learning.grow import enlarge, label_weights, shrink, with_noise
+from hqmm.learning.initial import random_hmm, random_hqmm, random_hybrid, random_noom
 from hqmm.learning.polar import Polar
 from hqmm.learning.quasi_newton import RiemannianLBFGS
 
@@ -24,10 +25,12 @@ __all__ = [
     "enlarge",
     "fit",
     "fit_discriminative",
+    "label_weights",
     "log_posterior",
     "random_hmm",
     "random_hqmm",
     "random_hybrid",
     "random_noom",
+    "shrink",
     "with_noise",
 ]

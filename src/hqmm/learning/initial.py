@@ -140,60 +140,6 @@ def random_noom(n_states: int, symbols: int | Alphabet) -> Callable[[np.random.G
     return draw
 
 
-def with_noise(model: HQMM, amount: float, generator: np.random.Generator) -> HQMM:
-    """Return an HQMM with Gaussian noise on κ, brought back to the manifold.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from hqmm.datasets import hqmm_2_6
-    >>> from hqmm.learning import with_noise
-    >>> with_noise(hqmm_2_6(), 0.01, np.random.default_rng(0))
-    HQMM(n=2, Kraus rank 1, 6 symbols)
-    """
-    scale = amount / np.sqrt(model.kraus.size / model.n_states)
-    noise = generator.normal(size=model.kraus.shape) + 1j * generator.normal(size=model.kraus.shape)
-    return HQMM(channels.nearest_isometry(model.kraus + scale * noise), model.initial, alphabet=model.alphabet)
-
-
-def enlarge(
-    model: HQMM,
-    generator: np.random.Generator,
-    *,
-    n_states: int | None = None,
-    kraus_rank: int | None = None,
-    noise: float = 0.1,
-) -> HQMM:
-    """Return an HQMM with more states or Kraus operators that starts where a smaller one ended.
-
-    New operators and new dimensions begin as noise; the old process is left all but unchanged as ``noise`` → 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from hqmm.datasets import hqmm_2_6
-    >>> from hqmm.learning import enlarge
-    >>> enlarge(hqmm_2_6(), np.random.default_rng(0), n_states=3, kraus_rank=2)
-    HQMM(n=3, Kraus rank 2, 6 symbols)
-    """
-    s, w, n, _ = model.kraus.shape
-    new_n, new_w = n_states or n, kraus_rank or w
-    if new_n < n or new_w < w:
-        raise ModelError("enlarge: the new sizes must not be smaller than the old; see HQMM.compress")
-    kraus = np.zeros((s, new_w, new_n, new_n), dtype=np.complex128)
-    kraus[:, :w, :n, :n] = model.kraus
-    for j in range(n, new_n):  # a new state at first behaves like an old one, and so stays normalised
-        kraus[:, :w, :n, j] = model.kraus[:, :, :, j % n]
-        kraus[:, :w, j, j] = 0.5 * model.kraus[:, :, j % n, j % n]
-    initial = np.zeros((new_n, new_n), dtype=np.complex128)
-    initial[:n, :n] = model.initial
-    if new_n > n:
-        initial = (1 - noise) * initial + noise * np.eye(new_n) / new_n
-    scale = noise / np.sqrt(s * new_w * new_n)
-    kraus = kraus + scale * (generator.normal(size=kraus.shape) + 1j * generator.normal(size=kraus.shape))
-    return HQMM(channels.nearest_isometry(kraus), initial, alphabet=model.alphabet)
-
-
 def _at_least_one(name: str, value: int) -> None:
     if not isinstance(value, int | np.integer) or value < 1:
         raise ModelError(f"{name} must be a whole number from 1 up, not {value!r}")

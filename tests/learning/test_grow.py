@@ -1,0 +1,130 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.zoo import assert_same_process
+
+from hqmm import HQMM, HybridHQMM, ModelError
+from hqmm.datasets import hmm_6_6, hqmm_2_6
+from hqmm.learning import enlarge, label_weights, random_hqmm, random_hybrid, shrink, with_noise
+
+sizes = st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(1, 2))
+
+
+def assert_isometric(model):
+    kraus = model.to_hybrid().kraus
+    products = np.einsum("ywijab,ywijac->jbc", kraus.conj(), kraus)
+    np.testing.assert_allclose(products, np.broadcast_to(np.eye(kraus.shape[-1]), products.shape), atol=1e-9)
+
+
+def drawn(seed, size, s=3):
+    k, q, w = size
+    return random_hybrid(k, q, s, w)(np.random.default_rng(seed))
+
+
+@given(seed=st.integers(0, 1000), size=sizes, more=st.tuples(*[st.integers(0, 2)] * 3))
+def test_growing_without_noise_keeps_the_process(seed, size, more):
+    model = drawn(seed, size)
+    k, q, w = (old + new for old, new in zip(size, more, strict=True))
+    larger = enlarge(model, np.random.default_rng(seed), n_blocks=k, n_states=q, kraus_rank=w, noise=0)
+    assert (larger.n_blocks, larger.n_states, larger.kraus_rank) == (k, q, w)
+    assert_same_process(model, larger, longest=3, atol=1e-9)
+
+
+@given(seed=st.integers(0, 1000), size=sizes)
+def test_growing_with_noise_stays_on_the_manifold_and_near(seed, size):
+    model = drawn(seed, size)
+    k, q, w = (number + 1 for number in size)
+    rng = np.random.default_rng(seed)
+    larger = enlarge(model, rng, n_blocks=k, n_states=q, kraus_rank=w, noise=1e-4)
+    assert_isometric(larger)
+    assert np.any(larger.kraus[:, -1])  # noise reaches the new operator
+    assert_same_process(model, larger, longest=2, atol=2e-3)
+
+
+def test_the_halves_of_a_label_stand_for_different_pasts():
+    model = drawn(0, (2, 1, 1))
+    larger = enlarge(model, np.random.default_rng(0), n_blocks=3, noise=0, weights=np.array([0.1, 0.9]))
+    shares = np.abs(larger.kraus[:, 0, 2, :, 0, 0]) ** 2 / (
+        np.abs(larger.kraus[:, 0, 1, :, 0, 0]) ** 2 + np.abs(larger.kraus[:, 0, 2, :, 0, 0]) ** 2
+    )
+    assert np.ptp(shares) > 0.3
+    np.testing.assert_array_equal(larger.kraus[:, :, 0, 0], model.kraus[:, :, 0, 0])  # the light one is as it was
+
+
+def test_an_hqmm_grows_to_an_hqmm():
+    rng = np.random.default_rng(0)
+    small = random_hqmm(2, 3)(rng)
+    larger = enlarge(small, rng, n_states=4, kraus_rank=3, noise=0)
+    assert isinstance(larger, HQMM)
+    assert_same_process(small, larger)
+    with pytest.raises(ModelError, match="must not be smaller"):
+        enlarge(small, rng, n_states=1)
+    with pytest.raises(ModelError, match="one label"):
+        enlarge(small, rng, n_blocks=2)
+
+
+def test_noise_moves_a_model_a_little():
+    for small in (random_hqmm(2, 3)(np.random.default_rng(0)), drawn(0, (2, 2, 1)), drawn(0, (3, 1, 1))):
+        moved = with_noise(small, 1e-3, np.random.default_rng(1))
+        assert type(moved) is type(small)
+        assert 0 < np.abs(moved.kraus - small.kraus).max() < 1e-2
+        assert_isometric(moved)
+
+
+def test_shrinking_undoes_growing():
+    model = drawn(1, (2, 2, 1))
+    rng = np.random.default_rng(0)
+    wider = enlarge(model, rng, kraus_rank=3, noise=1e-9)
+    assert_same_process(model, shrink(wider, kraus_rank=1), atol=1e-6)
+
+    kraus = np.zeros((3, 1, 3, 3, 2, 2), complex)
+    kraus[:, :, :2, :2] = model.kraus
+    kraus[0, 0, 0, 2] = np.eye(2)  # a label that nothing leads to
+    padded = HybridHQMM(kraus, np.concatenate([model.initial, np.zeros((1, 2, 2))]))
+    assert_same_process(
+        model, shrink(padded, n_blocks=2, weights=label_weights(padded, model.encode([[0, 1, 2]])))
+    )
+
+
+@given(seed=st.integers(0, 1000), size=sizes)
+def test_shrunk_models_are_valid(seed, size):
+    model = drawn(seed, size)
+    smaller = shrink(model, n_blocks=1, kraus_rank=1)
+    assert (smaller.n_blocks, smaller.kraus_rank, smaller.n_states) == (1, 1, size[1])
+    assert_isometric(smaller)
+
+
+def test_a_label_that_only_led_to_dropped_ones_leads_somewhere_else():
+    kraus = np.zeros((1, 1, 2, 2, 1, 1))
+    kraus[0, 0, 1, 0] = kraus[0, 0, 0, 1] = 1  # two labels in turn
+    assert_isometric(shrink(HybridHQMM(kraus), n_blocks=1))
+
+
+def test_shrinking_an_hqmm_is_compressing_it():
+    model = hmm_6_6().to_hqmm()
+    assert_same_process(shrink(model, kraus_rank=3), model.compress(3), longest=2, atol=1e-6)
+
+
+def test_sizes_and_weights_that_make_no_sense_are_refused():
+    model = hqmm_2_6().to_hybrid()
+    with pytest.raises(ModelError, match="must not be larger"):
+        shrink(model, kraus_rank=2)
+    with pytest.raises(ModelError, match="one for each label"):
+        enlarge(model, np.random.default_rng(0), n_blocks=2, weights=np.ones(3))
+
+
+def test_label_weights_are_the_smoothed_label_probabilities():
+    """`smooth` gives the label entered with each symbol; the weights count the label left by it."""
+    model = drawn(2, (3, 2, 2))
+    word = [0, 2, 1, 1, 0]
+    after = model.smooth(word)
+    weights = label_weights(model, model.encode([word]))
+    # what comes before the first symbol, by Bayes' rule from each label's own likelihood
+    parts = []
+    for label in range(3):
+        initial = np.zeros_like(model.initial)
+        initial[label] = model.initial[label] / np.trace(model.initial[label])
+        parts.append(np.trace(model.initial[label]).real * model.replace(initial=initial).probability([word])[0])
+    first = np.array(parts) / np.sum(parts)
+    np.testing.assert_allclose(weights, (first + after[:-1].sum(axis=0)) / len(word), atol=1e-10)
