@@ -240,9 +240,9 @@ def nearest_isometry(kraus: ArrayLike) -> ComplexArray:
     --------
     >>> import numpy as np
     >>> from hqmm.channels import nearest_isometry
-    >>> nearest_isometry([np.eye(2), np.eye(2)]).real.round(3)[0]
-    array([[0.707, 0.   ],
-           [0.   , 0.707]])
+    >>> nearest_isometry([np.eye(2), np.eye(2)]).real.diagonal(axis1=1, axis2=2).round(3)
+    array([[0.707, 0.707],
+           [0.707, 0.707]])
     """
     operators = _matrices("kraus", kraus, axes=2)
     left, lengths, right = np.linalg.svd(operators.reshape(-1, operators.shape[-1]), full_matrices=False)

@@ -236,10 +236,10 @@ def test_it_finds_a_good_model_of_quantum_data():
     truth = hqmm_2_6()
     train, test = truth.sample(20, 300, random_state=0), truth.sample(20, 300, random_state=1)
     learner = GivensSearch(((1, 6, 20), (4, 5, 10), (10, 3, 5)))
-    start = random_hqmm(2, 6)(np.random.default_rng(3))
-    result = fit(learner, start, train, burn_in=10, random_state=3)
+    # One search in three ends in a poor optimum, and rounding, which differs between processors, decides which.
+    result = fit(learner, random_hqmm(2, 6), train, burn_in=10, random_state=0, n_init=4)
     reached, best = description_accuracy(result.model, test, 10), description_accuracy(truth, test, 10)
-    assert description_accuracy(start, test, 10) < 0.02
+    assert all(one.history["train_da"][0] < 0.02 for one in result.restarts)
     assert best - 0.01 < reached < best + 0.002
 
 
