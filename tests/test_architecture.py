@@ -16,7 +16,7 @@ LAYERS = [
     ["channels", "reduction"],
     ["engine"],
     ["models"],
-    ["metrics", "datasets"],
+    ["metrics", "datasets", "readers"],
     ["theory"],
     ["learning"],
     ["estimators", "plots"],

@@ -47,7 +47,9 @@ def test_problems_are_listed_in_numerical_order_and_only_when_complete(tmp_path)
         ("1 2\n3 0 1\n", "holds fewer"),
         ("1 2\n1 0 1\n", "more numbers"),
         ("1 2\n2 0 5\n", "5 is not one of the 2 symbols"),
+        ("1 2\n2 2 0\n", "sequence 0, position 0: .*2 is not one of the 2 symbols"),
         ("1 2\n2 0 x\n", "only numbers"),
+        ("-1 2\n", "should begin with"),
         ("", "should begin with"),
     ],
 )

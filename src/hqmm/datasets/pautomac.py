@@ -101,7 +101,7 @@ def read_problem(folder: str | os.PathLike[str], name: str | int) -> Problem:
     train = read_strings(Path(folder) / f"{stem}.train")
     test = read_strings(Path(folder) / f"{stem}.test", n_symbols=len(train.alphabet) - 1)
     path = Path(folder) / f"{stem}_solution.txt"
-    values = _numbers(path, float)
+    values = _numbers(_text(path), str(path), float)
     if len(values) - 1 != len(test) or int(values[0]) != len(test):
         raise DataError(f"{path} should hold the number of test strings, {len(test)}, and then that many numbers")
     return Problem(str(name), train, test, np.array(values[1:]))
@@ -130,37 +130,49 @@ def read_strings(path: str | os.PathLike[str], n_symbols: int | None = None) -> 
     n_symbols : int, optional
         Size of the alphabet, if it should be larger than the file says.
     """
-    numbers = _numbers(Path(path), int)
-    if len(numbers) < 2:
-        raise DataError(f"{path} should begin with the numbers of strings and of symbols")
+    return parse_strings(_text(Path(path)), str(path), n_symbols)
+
+
+def parse_strings(text: str, name: str, n_symbols: int | None = None) -> Sequences:
+    r"""Return the strings that the text of a data file holds; ``name`` says in errors which file it is.
+
+    Examples
+    --------
+    >>> from hqmm.datasets.pautomac import parse_strings
+    >>> parse_strings("2 2\n2 0 1\n0\n", "a file").decode()
+    [[0, 1, '<end>'], ['<end>']]
+    """
+    numbers = _numbers(text, name, int)
+    if len(numbers) < 2 or numbers[0] < 0 or numbers[1] < 1:
+        raise DataError(f"{name} should begin with the numbers of strings and of symbols")
     count, symbols = int(numbers[0]), int(numbers[1])
     alphabet = Alphabet(max(symbols, n_symbols or 0), end=True)
     end = len(alphabet) - 1
-    body = np.array(numbers[2:], dtype=np.int64)
-    offsets = np.zeros(count + 1, dtype=np.int64)
+    try:
+        body = np.array(numbers[2:], dtype=np.int64)
+    except OverflowError:
+        raise DataError(f"{name} holds a number that is neither a length nor a symbol") from None
+    offsets = np.zeros(min(count, len(body)) + 1, dtype=np.int64)  # every string takes at least one number
     place = 0
     codes = np.empty(len(body), dtype=np.int64)  # every length makes room for an end symbol
     for row in range(count):
         if place >= len(body):
-            raise DataError(f"{path} promises {count} strings, but ends before this one", sequence=row)
+            raise DataError(f"{name} promises {count} strings, but ends before this one", sequence=row)
         length = int(body[place])
         if length < 0 or place + 1 + length > len(body):
-            raise DataError(f"{path} promises a string of {length} symbols, but holds fewer", sequence=row)
+            raise DataError(f"{name} promises a string of {length} symbols, but holds fewer", sequence=row)
+        string = body[place + 1 : place + 1 + length]
+        wrong = np.flatnonzero((string < 0) | (string >= end))
+        if len(wrong):
+            complaint = f"{name}: {string[wrong[0]]} is not one of the {end} symbols"
+            raise DataError(complaint, sequence=row, position=int(wrong[0]))
         start = int(offsets[row])
-        codes[start : start + length] = body[place + 1 : place + 1 + length]
+        codes[start : start + length] = string
         codes[start + length] = end
         offsets[row + 1] = start + length + 1
         place += 1 + length
     if place != len(body):
-        raise DataError(f"{path} holds more numbers than its {count} strings have")
-    wrong = np.flatnonzero((codes < 0) | (codes > end))
-    if len(wrong):
-        row = int(np.searchsorted(offsets, wrong[0], side="right")) - 1
-        raise DataError(
-            f"{path}: {codes[wrong[0]]} is not one of the {end} symbols",
-            sequence=row,
-            position=int(wrong[0] - offsets[row]),
-        )
+        raise DataError(f"{name} holds more numbers than its {count} strings have")
     return Sequences.from_arrays(codes.astype(alphabet.dtype), offsets, alphabet)
 
 
@@ -168,16 +180,18 @@ def _present(path: Path) -> bool:
     return path.exists() or path.with_name(path.name + ".gz").exists()
 
 
-def _numbers(path: Path, kind: type[int] | type[float]) -> list[int] | list[float]:
+def _text(path: Path) -> str:
     compressed = path.with_name(path.name + ".gz")
     try:
         if not path.exists() and compressed.exists():
-            words = gzip.decompress(compressed.read_bytes()).decode().split()
-        else:
-            words = path.read_text().split()
+            return gzip.decompress(compressed.read_bytes()).decode()
+        return path.read_text()
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read: {error}") from None
+
+
+def _numbers(text: str, name: str, kind: type[int] | type[float]) -> list[int] | list[float]:
     try:
-        return [kind(word) for word in words]
+        return [kind(word) for word in text.split()]
     except ValueError as error:
-        raise DataError(f"{path} should hold only numbers: {error}") from None
+        raise DataError(f"{name} should hold only numbers: {error}") from None
