@@ -21,6 +21,7 @@ from hqmm.sequences import Alphabet, Sequences
 from hqmm.theory import certify, equivalent, find_negative_probability, minimize
 
 if TYPE_CHECKING:
+    from hqmm.estimators import HMMEstimator, HQMMEstimator, MarkovChainEstimator
     from hqmm.learning import (
         COSM,
         BaumWelch,
@@ -44,9 +45,12 @@ __all__ = [
     "DataError",
     "FileFormatError",
     "GivensSearch",
+    "HMMEstimator",
+    "HQMMEstimator",
     "HqmmError",
     "HybridHQMM",
     "MarkovChain",
+    "MarkovChainEstimator",
     "Model",
     "ModelError",
     "NegativeProbabilityError",
@@ -71,6 +75,11 @@ __all__ = [
 _LATE = {
     name: module
     for module, names in {
+        "hqmm.estimators": (
+            "HMMEstimator",
+            "HQMMEstimator",
+            "MarkovChainEstimator",
+        ),
         "hqmm.learning": (
             "COSM",
             "BaumWelch",

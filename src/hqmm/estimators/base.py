@@ -1,0 +1,143 @@
+"""What every estimator does with its model."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from hqmm._random import RandomState, as_generator
+from hqmm._typing import FloatArray
+from hqmm.errors import DataError
+from hqmm.estimators.reading import read, shares, weighted
+from hqmm.estimators.walking import after
+from hqmm.linear import MISSING
+from hqmm.models import Model
+from hqmm.sequences import Alphabet, Sequences
+
+Self = TypeVar("Self", bound="SequenceEstimator")
+
+
+class SequenceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """An estimator whose rows are sequences; subclasses learn ``model_``.
+
+    Attributes
+    ----------
+    model_ : Model
+        What was learned: immutable, and of use without the estimator.
+    alphabet_ : Alphabet
+        The symbols of the model.
+    n_features_in_ : int
+        Number of columns, where the data came as a table.
+    """
+
+    burn_in: int
+    alphabet: Any
+    end: bool
+    random_state: RandomState
+    model_: Model
+    alphabet_: Alphabet
+
+    @abstractmethod
+    def fit(self: Self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from sequences."""
+
+    def score_samples(self, X: Any) -> FloatArray:
+        """Return the log-likelihood of each sequence after the burn-in, −∞ where it is impossible."""
+        return self._fitted().log_likelihood(self._read(X), self.burn_in)
+
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """Return the mean log-likelihood per symbol after the burn-in, −∞ where a sequence is impossible."""
+        self._fitted()
+        total, symbols = self._totals(weighted(self._read(X), sample_weight))
+        if symbols == 0:
+            raise DataError(f"nothing is left to score after a burn-in of {self.burn_in} symbols")
+        return total / symbols
+
+    def predict_next(self, X: Any) -> FloatArray:
+        """Return the distribution of the next symbol after each sequence, one row for each."""
+        model = self._fitted()
+        return after(model, self._prefixes(X), model._process.next_distribution)
+
+    def forecast(self, X: Any, horizon: int = 1) -> FloatArray:
+        """Return the marginal distributions of the next symbols, of shape (sequences, horizon, symbols)."""
+        if horizon < 1:
+            raise DataError(f"horizon must be at least 1, but is {horizon}")
+        process = self._fitted()._process
+
+        def ahead(states: Any, position: int) -> FloatArray:
+            steps = []
+            for step in range(horizon):
+                steps.append(process.next_distribution(states, position + step))
+                states, _ = process.advance(states, np.full(states.shape[0], MISSING))
+            return np.stack(steps, axis=1)
+
+        return after(self._fitted(), self._prefixes(X), ahead)
+
+    def transform(self, X: Any) -> FloatArray:
+        """Return the filtered state after each sequence, in the real coordinates of ``model_.linear``.
+
+        They say all that the model knows of the future, in m numbers: probabilities of hidden states for an HMM,
+        the entries of the density matrix in an orthonormal basis for an HQMM, an indicator of the context for a
+        Markov chain.
+        """
+        model = self._fitted()
+        return after(model, self._read(X, end=False), _dense)
+
+    def sample(
+        self,
+        n_sequences: int = 1,
+        length: int | None = None,
+        *,
+        prefix: Any = (),
+        random_state: RandomState = None,
+    ) -> Sequences:
+        """Draw sequences, as `Model.sample` does; ``random_state`` is the estimator's by default."""
+        chosen = self.random_state if random_state is None else random_state
+        return self._fitted().sample(n_sequences, length, prefix=prefix, random_state=as_generator(chosen))
+
+    def _totals(self, data: Sequences) -> tuple[float, float]:
+        """Return the log-likelihood of all sequences and the number of scored symbols, by weight."""
+        counted = data[np.flatnonzero(data.weights)]
+        values = self.model_.log_likelihood(counted, self.burn_in)
+        return float(values @ counted.weights), float(shares(counted, self.burn_in) @ counted.weights)
+
+    def _fitted(self) -> Model:
+        check_is_fitted(self, "model_")
+        return self.model_
+
+    def _read(self, X: Any, *, end: bool | None = None, any_width: bool = False) -> Sequences:
+        wanted = self.alphabet_.end is not None if end is None else end
+        return read(self, X, self.alphabet_, wanted, reset=False, any_width=any_width)
+
+    def _prefixes(self, X: Any) -> Sequences:
+        """Read the beginnings of sequences, which have any length and no end."""
+        return self._read(X, end=False, any_width=True)
+
+    def _read_training(self, X: Any, sample_weight: ArrayLike | None) -> Sequences:
+        return weighted(read(self, X, self.alphabet, self.end, reset=True), sample_weight)
+
+    def _set_model(self, model: Model) -> None:
+        self.model_ = model
+        self.alphabet_ = model.alphabet
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.model_._process.start(1).shape[1])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = True
+        tags.input_tags.categorical = True
+        tags.input_tags.positive_only = True
+        return tags
+
+
+def _dense(states: Any, position: int) -> FloatArray:
+    del position
+    result: FloatArray = states.toarray() if hasattr(states, "toarray") else states
+    return result

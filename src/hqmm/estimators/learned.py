@@ -1,0 +1,179 @@
+"""Estimators whose model is found by a learner, through the one driver."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
+
+from hqmm._random import as_generator
+from hqmm._typing import FloatArray
+from hqmm.errors import ModelError
+from hqmm.estimators.base import SequenceEstimator
+from hqmm.estimators.learners import chosen_learner
+from hqmm.estimators.reading import canonical, read
+from hqmm.learning import Fit, Learner, fit
+from hqmm.learning.driver import REASONS, Reason, split_validation
+from hqmm.models import Model
+from hqmm.sequences import Alphabet, Sequences
+
+Self = TypeVar("Self", bound="LearnedEstimator")
+Start = Model | Callable[[np.random.Generator], Model]
+
+ADVICE: dict[Reason, str] = {
+    "max_iter": "raise max_iter, or raise tol to be content with less",
+    "time": "raise time_limit",
+    "no_progress": "raise patience if that may be noise, or use a smaller model if it overfits",
+    "non_finite": "lower the learner's step, or use another learner",
+    "interrupted": "fit again; with checkpoint= it continues",
+}
+
+
+class LearnedEstimator(SequenceEstimator):
+    """An estimator that runs a learner.
+
+    Attributes
+    ----------
+    model_ : Model
+        The best model found.
+    history_ : dict of arrays
+        One row for each iteration, as in `hqmm.learning.Fit`.
+    n_iter_ : int
+        Number of iterations.
+    converged_ : bool
+        Whether it stopped because there was nothing left to gain.
+    result_ : Fit
+        All that the learner reports, with the reason why it stopped.
+    """
+
+    learner: str | Learner
+    n_init: int
+    max_iter: int | None
+    tol: float | None
+    patience: int | None
+    time_limit: float | None
+    validation: Any
+    initial_state: Any
+    start: Model | None
+    n_jobs: int | None
+    threads: int | None
+    checkpoint: str | Path | None
+    verbose: int
+
+    result_: Fit
+    history_: dict[str, FloatArray]
+    n_iter_: int
+    converged_: bool
+
+    _learners: ClassVar[Mapping[str, type[Learner]]]
+
+    def fit(self: Self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from sequences.
+
+        Parameters
+        ----------
+        X : Sequences or anything it accepts, or a data frame
+            One sequence a row; of any lengths where it is not a table.
+        y : ignored
+            For scikit-learn's sake.
+        sample_weight : array, optional
+            How often each sequence counts; multiplied with the weights of `Sequences`.
+
+        Returns
+        -------
+        self
+        """
+        generator = as_generator(self.random_state)
+        train, held_out = self._held_out(self._read_training(X, sample_weight), generator)
+        self._set_result(self._learn(canonical(train), held_out, generator))
+        return self
+
+    def _learn(self, data: Sequences, validation: Sequences | None, generator: np.random.Generator) -> Fit:
+        return fit(
+            self._learner(),
+            self._start(data.alphabet),
+            data,
+            validation=validation,
+            burn_in=self.burn_in,
+            max_iter=self.max_iter,
+            patience=self.patience,
+            time_limit=self.time_limit,
+            n_init=self.n_init,
+            n_jobs=1 if self.n_jobs is None else self.n_jobs,
+            random_state=generator,
+            threads=self.threads,
+            checkpoint=self.checkpoint,
+            progress=bool(self.verbose),
+        )
+
+    @abstractmethod
+    def _draw(self, alphabet: Alphabet) -> Callable[[np.random.Generator], Model]:
+        """Return what draws a random model to start from."""
+
+    @abstractmethod
+    def _kinds(self) -> tuple[type[Model], ...]:
+        """Return the classes of models it can start from."""
+
+    @abstractmethod
+    def _mixed(self, model: Model) -> Any:
+        """Return the initial state that knows nothing, for a model of that size."""
+
+    def _learner(self) -> Learner:
+        chosen = chosen_learner(self.learner, self._learners, max_iter=self.max_iter, tol=self.tol)
+        if isinstance(self.initial_state, str) and self.initial_state == "auto":
+            return chosen
+        learns = isinstance(self.initial_state, str) and self.initial_state == "learn"
+        return chosen_learner(chosen, self._learners, learn_initial=learns)
+
+    def _start(self, alphabet: Alphabet) -> Start:
+        """Return the model to start from, or what draws one."""
+        if self.start is not None and not isinstance(self.start, self._kinds()):
+            names = " or ".join(kind.__name__ for kind in self._kinds())
+            raise ModelError(
+                f"{type(self).__name__} starts from a model of class {names}, not from {self.start!r}"
+            )
+        begin = self.start if self.start is not None else self._draw(alphabet)
+        if isinstance(self.initial_state, str):
+            if self.initial_state in ("auto", "learn"):
+                return begin
+            if self.initial_state != "mixed":
+                raise ValueError(
+                    "initial_state must be 'auto', 'learn', 'mixed' or the state itself, "
+                    f"not {self.initial_state!r}"
+                )
+
+        def fixed(generator: np.random.Generator) -> Model:
+            model = begin(generator) if callable(begin) else begin
+            given = self._mixed(model) if isinstance(self.initial_state, str) else self.initial_state
+            return model.replace(initial=given)
+
+        return fixed
+
+    def _held_out(self, data: Sequences, generator: np.random.Generator) -> tuple[Sequences, Sequences | None]:
+        """Return training and validation data."""
+        if self.validation is None:
+            return data, None
+        if isinstance(self.validation, float):
+            return split_validation(data, self.validation, generator)
+        end = data.alphabet.end is not None
+        return data, read(self, self.validation, data.alphabet, end, reset=False, any_width=True)
+
+    def _set_result(self, result: Fit) -> None:
+        self._set_model(result.model)
+        self.result_ = result
+        self.history_ = result.history
+        self.n_iter_ = result.n_iter
+        self.converged_ = result.converged
+        if not result.converged:
+            warnings.warn(
+                f"{type(self).__name__} has not converged after {result.n_iter} iterations: "
+                f"{REASONS[result.reason]}; {ADVICE[result.reason]}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
