@@ -8,7 +8,7 @@ endif
 .PHONY: reproduce test lint types unit bench clean
 
 reproduce: .venv/installed
-	$(BIN)/hqmm reproduce
+	$(BIN)/hqmm reproduce --scale quick
 
 test: lint types unit
 

@@ -23,6 +23,7 @@ LAYERS = [
     ["tuning"],
     ["experiments", "report"],
     ["cli"],
+    ["__main__"],
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")

@@ -1,21 +1,30 @@
 import subprocess
 import sys
-from pathlib import Path
-
-COMMAND = Path(sys.executable).parent / "hqmm"
 
 
 def run(*arguments):
-    return subprocess.run([COMMAND, *arguments], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "hqmm", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_reproduce_prints_the_score_table_the_same_each_time():
-    first = run("reproduce")
+def test_reproduce_writes_tables_figures_and_a_page_and_does_nothing_twice(tmp_path):
+    arguments = ("reproduce", "synthetic-hmm", "--scale", "tiny", "--output", str(tmp_path / "r"), "--jobs", "1")
+    first = run(*arguments)
     assert first.returncode == 0, first.stderr
-    assert "true model" in first.stdout
-    assert "order 2" in first.stdout
-    assert first.stdout == run("reproduce", "--seed", "0").stdout
-    assert first.stdout != run("reproduce", "--seed", "1").stdout
+    assert "COSM finds better optima" in first.stdout
+    assert first.stderr == ""  # no progress where nobody looks
+    written = {path.name for path in (tmp_path / "r").iterdir()}
+    assert {"report.html", "claims.csv", "synthetic-hmm.csv", "synthetic-hmm.json"} <= written
+    table = (tmp_path / "r" / "synthetic-hmm.csv").read_bytes()
+    second = run(*arguments)
+    assert second.stdout == first.stdout
+    assert (tmp_path / "r" / "synthetic-hmm.csv").read_bytes() == table
+
+
+def test_an_unknown_experiment_is_an_error_that_names_those_there_are(tmp_path):
+    result = run("reproduce", "figure-9", "--output", str(tmp_path))
+    assert result.returncode == 1
+    assert "there is no experiment 'figure-9'; there are synthetic-hmm" in result.stderr
 
 
 def test_the_help_names_the_commands():

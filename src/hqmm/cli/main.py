@@ -8,7 +8,7 @@ import click
 
 # In the order in which help lists them; each lives in the file of its own name.
 COMMANDS = {
-    "reproduce": "Fit models on data generated from the paper's HMM and print their scores.",
+    "reproduce": "Run the paper's experiments and judge its claims.",
 }
 
 

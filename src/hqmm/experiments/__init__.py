@@ -1,1 +1,1 @@
-"""Experiments: what `hqmm reproduce` runs."""
+"""Experiments: one file for each figure or table of the paper, and what `hqmm reproduce` does with them."""

@@ -1,0 +1,92 @@
+"""From names and a scale to a folder with tables, figures, the claims and a page that shows them all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hqmm.experiments import provenance, registry
+from hqmm.experiments.claims import judge_all
+from hqmm.experiments.experiment import Experiment, Rows, Run, Scale
+from hqmm.experiments.figures import standalone, to_svg
+from hqmm.experiments.runner import Progress, Watcher, collect, perform
+from hqmm.experiments.tables import write_csv
+from hqmm.storage import write_atomically
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a reproduction came to: how each experiment went, every claim's verdict, and the page."""
+
+    progress: list[Progress]
+    claims: Rows
+    page: Path
+
+
+def reproduce(
+    names: Iterable[str] = (),
+    scale: Scale = "quick",
+    output: Path = Path("results"),
+    jobs: int = 1,
+    seed: int = 0,
+    watch: Watcher = lambda *_: None,
+) -> Outcome:
+    """Run experiments (all by default) and write their tables, figures, claims and the page into a folder.
+
+    Runs whose results are in the folder already are not done again.
+    """
+    output.mkdir(parents=True, exist_ok=True)
+    work = [(experiment, experiment.runs(scale, seed)) for experiment in registry.select(names)]
+
+    def publishing(progress: Progress, run: Run | None) -> None:
+        watch(progress, run)
+        if progress.complete:
+            publish(progress, output, scale, seed)
+
+    progress = perform(work, output, jobs, publishing)
+    claims, page = summarise(output)
+    return Outcome(progress, claims, page)
+
+
+def publish(progress: Progress, output: Path, scale: Scale, seed: int) -> None:
+    """Write an experiment's table, figures and provenance."""
+    experiment = progress.experiment
+    rows, seconds = collect(experiment, progress.runs, output)
+    if rows:
+        write_csv(output / f"{experiment.name}.csv", rows)
+        redraw(experiment, rows, output)
+    about = {
+        "scale": scale,
+        "seed": seed,
+        "runs": len(progress.runs),
+        "finished": progress.finished,
+        "problems": sorted(set(progress.problems)),
+        "seconds": round(seconds, 1),
+        "date": provenance.today(),
+        "machine": provenance.machine(),
+        "versions": provenance.versions(),
+    }
+    write_atomically(output / f"{experiment.name}.json", json.dumps(about, indent=1).encode())
+
+
+def redraw(experiment: Experiment, rows: Rows, output: Path) -> None:
+    """Draw an experiment's figures anew from its rows."""
+    for old in output.glob(f"{experiment.name}.*.svg"):
+        old.unlink()
+    for name, figure in experiment.draw(rows).items():
+        svg = standalone(to_svg(figure, f"{experiment.name}.{name}"))
+        write_atomically(output / f"{experiment.name}.{name}.svg", svg.encode())
+
+
+def summarise(output: Path) -> tuple[Rows, Path]:
+    """Judge the claims and build the page from all results that are in the folder."""
+    from hqmm.report import page
+
+    experiments = registry.select()
+    claims = judge_all(experiments, output)
+    write_csv(output / "claims.csv", claims)
+    path = output / "report.html"
+    write_atomically(path, page(experiments, claims, output).encode())
+    return claims, path
