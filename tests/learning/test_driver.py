@@ -138,8 +138,8 @@ def test_a_fit_interrupted_within_an_iteration_resumes_as_if_it_had_not_been(whe
     class Interrupted(COSM):
         calls = 0
 
-        def __repr__(self):  # the checkpoint is for the same learner
-            return repr(learner)
+        def identity(self):  # the checkpoint is for the same learner
+            return learner.identity()
 
     def interrupting(self, *arguments):
         result = getattr(COSM, where)(self, *arguments)
@@ -153,6 +153,14 @@ def test_a_fit_interrupted_within_an_iteration_resumes_as_if_it_had_not_been(whe
     cut = fit(Interrupted(batch_size=10), start, TRAIN, **options)
     assert (cut.reason, cut.n_iter) == ("interrupted", 3 if where == "advance" else 2)
     assert_same_fit(fit(learner, start, TRAIN, **options), whole)
+
+
+def test_settings_decide_the_iterates_but_the_number_of_iterations_only_where_steps_are_planned_over_it():
+    assert COSM(max_iter=3).identity() == COSM(max_iter=6).identity() != COSM(step=0.5).identity()
+    assert BaumWelch().identity() != Polar().identity()
+    assert RiemannianAdam(max_iter=3).identity() != RiemannianAdam(max_iter=6).identity()
+    constant = RiemannianAdam(schedule="constant")
+    assert constant.identity() == RiemannianAdam(schedule="constant", max_iter=6).identity()
 
 
 def test_an_interrupt_returns_the_best_model_so_far():

@@ -77,6 +77,11 @@ class Learner(ABC):
         """Return whether there is nothing left to gain."""
         return bool(state.converged)
 
+    def identity(self) -> str:
+        """Return what decides the iterates: every setting but ``max_iter``, unless steps are planned over it."""
+        settings = {name: value for name, value in vars(self).items() if name != "max_iter"}
+        return f"{type(self).__name__} {settings}"
+
 
 @dataclass(frozen=True)
 class Fit:

@@ -23,12 +23,14 @@ work, and a killed one loses nothing but its running trials; ``executor`` is ``"
 from hqmm.tuning.learners import Tuned, tune
 from hqmm.tuning.schedules import PAPER, Rung, Schedule
 from hqmm.tuning.search import Result, SearchResult, hyperband, search, successive_halving
+from hqmm.tuning.search_cv import HyperbandSearchCV
 from hqmm.tuning.spaces import Choice, Uniform, Whole, parse_range
 from hqmm.tuning.trials import Trial
 
 __all__ = [
     "PAPER",
     "Choice",
+    "HyperbandSearchCV",
     "Result",
     "Rung",
     "Schedule",

@@ -30,7 +30,7 @@ from hqmm.learning.driver import split_validation
 from hqmm.learning.task import Task
 from hqmm.models import Model
 from hqmm.sequences import Sequences
-from hqmm.tuning.schedules import PAPER, Schedule
+from hqmm.tuning.schedules import Schedule, as_schedule
 from hqmm.tuning.search import Result, SearchResult, checkpoint_folder, search
 from hqmm.tuning.spaces import Space, Uniform
 from hqmm.tuning.trials import Trial
@@ -109,7 +109,8 @@ class TrainLearner:
         """Return a digest of the data and the settings, which processes of one study must share."""
         burn_in = self.burn_in if self.validation_burn_in is None else self.validation_burn_in
         sizes = sorted(self.sizes.items())
-        return fingerprint((self.learner, sizes), Task(self.data, self.burn_in, self.validation, burn_in))
+        task = Task(self.data, self.burn_in, self.validation, burn_in)
+        return f"{sizes} {fingerprint(self.learner, task)}"
 
 
 @dataclass(frozen=True)
@@ -213,7 +214,10 @@ def tune(
     >>> tuned.search.best.resource
     3
     """
+    plan = as_schedule(schedule, max_iter)
     chosen = _learner(learner)
+    if isinstance(chosen, RiemannianAdam):  # its steps shrink over all iterations
+        chosen = replace(chosen, max_iter=plan.max_resource)
     ranges = DEFAULT_SPACES.get(type(chosen)) if space is None else space
     if ranges is None:
         raise DataError(f"space: say what to tune of {type(chosen).__name__}: {', '.join(_names(chosen))}")
@@ -234,7 +238,7 @@ def tune(
         found = search(
             evaluate,
             ranges,
-            _schedule(schedule, max_iter),
+            plan,
             random_state=random_state,
             storage=storage,
             study_name=study_name,
@@ -256,17 +260,6 @@ def _learner(given: str | Learner) -> Learner:
     if given not in LEARNERS:
         raise DataError(f"learner must be one of {', '.join(map(repr, LEARNERS))}, or a Learner, not {given!r}")
     return LEARNERS[given]()
-
-
-def _schedule(given: str | Schedule, max_iter: int) -> Schedule:
-    if isinstance(given, Schedule):
-        return given
-    if given == "paper":
-        return PAPER
-    if given in ("hyperband", "halving"):
-        whole = Schedule.hyperband(max_iter)
-        return whole if given == "hyperband" else Schedule(whole.brackets[:1])
-    raise DataError(f"schedule must be 'hyperband', 'halving', 'paper' or a Schedule, not {given!r}")
 
 
 def _names(learner: Learner) -> list[str]:

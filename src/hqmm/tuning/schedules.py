@@ -183,3 +183,22 @@ def _whole(name: str, value: int, least: int = 1) -> int:
 
 # Appendix D: 27 configurations for 3 epochs, the best 9 for 9 more, the best 3 for 9 more, the best for 27 more.
 PAPER = Schedule.stages((27, 3), (9, 9), (3, 9), (1, 27))
+
+
+def as_schedule(given: str | Schedule, max_resource: int, min_resource: int = 1, factor: int = 3) -> Schedule:
+    """Return the schedule of a name; "halving" is Hyperband's first bracket, the most daring.
+
+    Examples
+    --------
+    >>> from hqmm.tuning.schedules import as_schedule
+    >>> as_schedule("halving", 9).n_configurations
+    9
+    """
+    if isinstance(given, Schedule):
+        return given
+    if given == "paper":
+        return PAPER
+    if given in ("hyperband", "halving"):
+        whole = Schedule.hyperband(max_resource, min_resource, factor)
+        return whole if given == "hyperband" else Schedule(whole.brackets[:1])
+    raise DataError(f"schedule must be 'hyperband', 'halving', 'paper' or a Schedule, not {given!r}")
