@@ -149,6 +149,19 @@ def series(
     note(axes, y[-1], LABELS[learner], colour)
 
 
+def legend_below(axes: Axes) -> None:
+    """Put the legend below the axes, and whole numbers alone on the horizontal axis."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.get_figure().legend(loc="outside lower center", ncols=3, fontsize=8)  # type: ignore[union-attr]
+
+
+def point(axes: Axes, learner: str, x: float, y: float, sd: float) -> None:
+    """Draw one learner's result in its colour."""
+    axes.errorbar([x], [y], yerr=[sd], color=COLOURS[learner], marker=MARKERS[learner], markersize=8)
+
+
 def to_svg(figure: Figure, name: str) -> str:
     """Return a figure as SVG, the same for the same figure, whose ink takes the colour of the text around it."""
     import matplotlib as mpl

@@ -30,12 +30,12 @@ TUNED = {
     (5, 6): (0.95, 0.99),
 }
 LABELS = {
-    "cosm": "HQMM, COSM",
-    "gs": "HQMM, Givens search",
-    "polar": "HQMM, polar (hqmm's default)",
-    "em": "HMM, EM",
-    "markov": "Markov chain",
     "truth": "true model",
+    "em": "HMM, EM",
+    "gs": "HQMM, Givens search",
+    "cosm": "HQMM, COSM",
+    "polar": "HQMM, polar (hqmm's default)",
+    "markov": "Markov chain",
 }
 SETTINGS = (
     f"20 training and 10 validation sequences of 3000 symbols, cut into pieces of {PIECE} with a burn-in of "
@@ -93,8 +93,10 @@ def scores(model: Model, data: Splits) -> Row:
     }
 
 
-def learner(name: str, n: int, w: int, data: str = "hmm", epochs: int = EPOCHS, **options: Any) -> Learner:
+def learner(name: str, n: int, w: int, data: str = "hmm", epochs: int | None = None, **options: Any) -> Learner:
     """Return a learner by its short name, with the paper's settings for the model's size.
+
+    ``epochs`` bounds its iterations; by default COSM does the paper's 60 and others stop by themselves.
 
     Examples
     --------
@@ -104,12 +106,12 @@ def learner(name: str, n: int, w: int, data: str = "hmm", epochs: int = EPOCHS, 
     """
     if name == "cosm":
         step, decay = TUNED.get((n, w), (STEP, DECAY)) if data == "hmm" else (STEP, DECAY)
-        return COSM(step=step, decay=decay, max_iter=epochs, **options)
+        return COSM(step=step, decay=decay, max_iter=epochs or EPOCHS, **options)
     if name == "gs":
         return GivensSearch(**options)
-    if name == "polar":
-        return Polar(**options)
-    return BaumWelch(**options)
+    if epochs is not None:
+        options["max_iter"] = epochs
+    return Polar(**options) if name == "polar" else BaumWelch(**options)
 
 
 def start(name: str, n: int, w: int, symbols: int = 6) -> Callable[[np.random.Generator], Model]:

@@ -11,6 +11,11 @@ from hqmm.experiments.experiment import Experiment
 # In the order of the paper, which is that of the report.
 MODULES = {
     "synthetic-hmm": "hqmm.experiments.synthetic_hmm",
+    "training-time": "hqmm.experiments.training_time",
+    "synthetic-hqmm": "hqmm.experiments.synthetic_hqmm",
+    "update-schemes": "hqmm.experiments.update_schemes",
+    "initialisation": "hqmm.experiments.initialisation",
+    "speedup": "hqmm.experiments.speedup",
 }
 
 

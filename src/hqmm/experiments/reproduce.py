@@ -56,7 +56,6 @@ def publish(progress: Progress, output: Path, scale: Scale, seed: int) -> None:
     rows, seconds = collect(experiment, progress.runs, output)
     if rows:
         write_csv(output / f"{experiment.name}.csv", rows)
-        redraw(experiment, rows, output)
     about = {
         "scale": scale,
         "seed": seed,
@@ -67,17 +66,20 @@ def publish(progress: Progress, output: Path, scale: Scale, seed: int) -> None:
         "date": provenance.today(),
         "machine": provenance.machine(),
         "versions": provenance.versions(),
+        "figures": redraw(experiment, rows, output) if rows else [],
     }
     write_atomically(output / f"{experiment.name}.json", json.dumps(about, indent=1).encode())
 
 
-def redraw(experiment: Experiment, rows: Rows, output: Path) -> None:
-    """Draw an experiment's figures anew from its rows."""
+def redraw(experiment: Experiment, rows: Rows, output: Path) -> list[str]:
+    """Draw an experiment's figures anew from its rows; return the names of the files, in order."""
     for old in output.glob(f"{experiment.name}.*.svg"):
         old.unlink()
+    files = []
     for name, figure in experiment.draw(rows).items():
         svg = standalone(to_svg(figure, f"{experiment.name}.{name}"))
-        write_atomically(output / f"{experiment.name}.{name}.svg", svg.encode())
+        files.append(write_atomically(output / f"{experiment.name}.{name}.svg", svg.encode()).name)
+    return files
 
 
 def summarise(output: Path) -> tuple[Rows, Path]:

@@ -85,7 +85,7 @@ def perform(
 
 
 def collect(experiment: Experiment, runs: Iterable[Run], output: Path) -> tuple[Rows, float]:
-    """Return the rows of the stored runs, settings first, and the seconds that they took."""
+    """Return the rows of the stored runs, settings first, and the processor seconds that they took."""
     rows: Rows = []
     seconds = 0.0
     for run in runs:
@@ -107,14 +107,14 @@ def _one(
     """Do one run in a worker and store its rows; return its place, whether it failed, and why it has none."""
     # Ctrl-C reaches workers too, where `fit` would take it for the end of a fit: the parent ends workers instead
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    began = time.perf_counter()
+    began = time.process_time()
     try:
         rows = execute(**settings)
     except DataUnavailableError as error:
         return place, False, str(error)
     except Exception as error:  # one broken run must not take the others with it; it is reported
         return place, True, f"{type(error).__name__}: {error} (settings {settings})"
-    content = {"settings": settings, "rows": rows, "seconds": time.perf_counter() - began, "date": today()}
+    content = {"settings": settings, "rows": rows, "seconds": time.process_time() - began, "date": today()}
     write_atomically(path, json.dumps(content, default=_plain).encode())
     return place, False, None
 

@@ -97,7 +97,7 @@ def _section(experiment: Experiment, folder: Path) -> str:
         parts += [f'<p class="problem">{escape(problem)}</p>' for problem in about["problems"]]
     if about and table.exists():
         rows = read_csv(table)
-        figures = "".join(_inline(path) for path in sorted(folder.glob(f"{experiment.name}.*.svg")))
+        figures = "".join(_inline(path) for path in (folder / name for name in about["figures"]))
         parts += [
             f"<h3>What we see</h3><p>{escape(experiment.see(rows))}</p>",
             f'<div class="figures">{figures}</div>',
@@ -108,7 +108,7 @@ def _section(experiment: Experiment, folder: Path) -> str:
             "Settings": experiment.settings,
             "Data": _origins(rows),
             "Seed": str(about["seed"]),
-            "Runs": f"{about['finished']} of {about['runs']}, {about['seconds']:.0f} s of one core in all",
+            "Runs": f"{about['finished']} of {about['runs']}, {about['seconds']:.0f} s of processor time",
             "Date": about["date"],
             "Machine": about["machine"],
             "Versions": ", ".join(f"{name} {number}" for name, number in about["versions"].items()),
