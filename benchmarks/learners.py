@@ -13,11 +13,10 @@ written from the rows at the end of every call. One thread.
 from __future__ import annotations
 
 import argparse
-import csv
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from typing import Any
 import numpy as np
 
 import benchmarks.learners_report as report
+from benchmarks.runs import append, read
 from hqmm import MarkovChain, Model, ModelError, Sequences, description_accuracy
 from hqmm.datasets import hmm_6_6, hqmm_2_4, hqmm_2_6, probability_clock
 from hqmm.learning import (
@@ -223,33 +223,6 @@ def _counted(cell: Cell, test: float, validation: float) -> Outcome:
     )
 
 
-# --- the table ------------------------------------------------------------------------------------------------
-
-
-def read(path: Path) -> list[Outcome]:
-    """Return the rows so far."""
-    if not path.exists():
-        return []
-    kinds: dict[str, Callable[[str], Any]] = {
-        field.name: {"str": str, "int": int, "float": float}[str(field.type)] for field in fields(Outcome)
-    }
-    with path.open(newline="") as file:
-        return [
-            Outcome(**{name: kinds[name](value) for name, value in row.items()}) for row in csv.DictReader(file)
-        ]
-
-
-def append(path: Path, outcome: Outcome) -> None:
-    """Add a row."""
-    new = not path.exists()
-    row = {name: f"{value:.6g}" if isinstance(value, float) else value for name, value in asdict(outcome).items()}
-    with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, row, lineterminator="\n")
-        if new:
-            writer.writeheader()
-        writer.writerow(row)
-
-
 def main() -> None:
     """Run what is missing, then write the summary."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -260,7 +233,7 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     path, end = arguments.folder / "runs.csv", time.monotonic() + 60 * arguments.minutes
-    done = {(o.data, o.learner, o.n, o.w, o.seed): o for o in read(path)}
+    done = {(o.data, o.learner, o.n, o.w, o.seed): o for o in read(path, Outcome)}
     for cell in cells():
         key = (cell.data, cell.learner, cell.n, cell.w, cell.seed)
         if key in done or (arguments.only and cell.learner not in arguments.only):
@@ -270,9 +243,7 @@ def main() -> None:
         cosm = done.get((cell.data, "COSM", cell.n, cell.w, cell.seed))
         done[key] = run(cell, cosm.last_validation_da if cosm else NAN)
         append(path, done[key])
-        print(" ".join(f"{value:.5g}" if isinstance(value, float) else str(value)
-                       for value in asdict(done[key]).values()), flush=True)  # fmt: skip
-    report.write(arguments.folder / "summary.md", read(path))
+    report.write(arguments.folder / "summary.md", read(path, Outcome))
     if arguments.profile:
         profile = report.profile(
             "60 epochs of COSM at (6, 6, 6) on 200 × 300 symbols",

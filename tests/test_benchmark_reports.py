@@ -5,7 +5,10 @@ from dataclasses import replace
 import pytest
 
 learners = pytest.importorskip("benchmarks.learners")
+from benchmarks import ladder  # noqa: E402
+from benchmarks.ladder_report import Ladder, dominates, front  # noqa: E402
 from benchmarks.learners_report import Results, claims, write  # noqa: E402
+from benchmarks.runs import append, read  # noqa: E402
 
 
 def row(learner, test_da, n=2, w=1, seed=0, data="HMM(6,6)", passes=60.0, reached=float("nan")):
@@ -51,8 +54,8 @@ def test_a_claim_that_fails_says_so(number, change, claim):
 
 def test_rows_are_read_as_they_were_written(tmp_path):
     for one in ROWS:
-        learners.append(tmp_path / "runs.csv", one)
-    back = learners.read(tmp_path / "runs.csv")
+        append(tmp_path / "runs.csv", one)
+    back = read(tmp_path / "runs.csv", learners.Outcome)
     assert [repr(one) for one in back] == [repr(one) for one in ROWS]
     write(tmp_path / "summary.md", back)
     assert "| 2, 1 | 0.15400 [2] | 0.15500 [2] |" in (tmp_path / "summary.md").read_text()
@@ -64,3 +67,73 @@ def test_every_cell_comes_once_and_cosm_before_those_compared_with_it():
     for number, cell in enumerate(cells):
         if cell.learner in ("Polar", "Adam", "L-BFGS", "Givens"):
             assert cells.index(replace(cell, learner="COSM")) < number
+
+
+def rung(k, q, excess, m=8, seed=0, data="HMM(6,6)", validation=None):
+    return ladder.Run(
+        data,
+        m,
+        k,
+        q,
+        2,
+        seed,
+        40,
+        1.0,
+        -1.5,
+        -excess if validation is None else validation,
+        excess,
+        -1.5,
+        "max_iter",
+    )
+
+
+EIGHT = [rung(8, 1, 0.03), rung(2, 2, 0.01), rung(1, 3, 0.02)]
+
+
+def test_a_front_dominates_where_it_is_nowhere_worse():
+    assert dominates(Ladder(EIGHT), "HMM(6,6)")
+    assert not dominates(Ladder([*EIGHT[:2], rung(1, 3, 0.005)]), "HMM(6,6)")
+    assert not dominates(Ladder([rung(k, q, 0.01) for k, q in ((8, 1), (2, 2), (1, 3))]), "HMM(6,6)")
+    later = [rung(16, 1, 0.001, m=16), rung(4, 2, 0.005, m=16), rung(1, 4, 0.02, m=16)]
+    assert not dominates(Ladder(EIGHT + later), "HMM(6,6)")
+
+
+def test_the_size_of_a_front_is_chosen_on_validation_data():
+    lucky = [*EIGHT, rung(16, 1, 0.05, m=16), rung(4, 2, 0.001, m=16, validation=-1.0), rung(1, 4, 0.02, m=16)]
+    assert front(Ladder(lucky), "HMM(6,6)", "hybrid") == [0.01, 0.01]
+
+
+def test_every_size_of_a_dimension_costs_about_the_same():
+    for m in ladder.DIMENSIONS:
+        sizes = ladder.sizes(m)
+        assert {1, max(q for _, q, _ in sizes)} <= {q for _, q, _ in sizes}
+        assert all(abs(k * q * q - m) <= m / 8 for k, q, _ in sizes)
+        assert any(k == 1 for k, _, _ in sizes)
+
+
+def test_the_ladder_s_summary_and_figure_are_made_from_the_rows(tmp_path):
+    climbs = [ladder.Climb("HMM(6,6)", method, 8, 0, 50, 20, 1.0, -1.4, -1.5) for method in ladder.METHODS]
+    ladder.report.write(tmp_path, EIGHT, climbs)
+    text = (tmp_path / "summary.md").read_text()
+    assert "| HMM(6,6) | 30.00 | **10.00** | 20.00 | 1–1 |" in text
+    assert "| HMM(6,6) | 2, 2 hybrid [1] |" in text
+    assert "q: from an HMM" in (tmp_path / "ladder.svg").read_text()
+
+
+def test_em_at_one_dimension_is_the_polar_learner_s_equal():
+    """The benchmark's own EM raises the likelihood at every step, and ends near where the polar fixed point does."""
+    import numpy as np
+
+    from hqmm.datasets import hmm_6_6
+    from hqmm.learning import random_hmm
+
+    data = hmm_6_6().sample(10, 60, random_state=0)
+    start = random_hmm(2, 6)(np.random.default_rng(0))
+    ends = {}
+    for method in ("EM, q = 1", "polar"):
+        history, passes, model = ladder.METHODS[method](start, data, 0)
+        assert np.all(np.diff(history) >= -1e-12)
+        assert len(history) == len(passes)
+        ends[method] = history[-1]
+        assert model.log_likelihood(data).sum() / data.n_symbols == pytest.approx(history[-1], abs=1e-9)
+    assert ends["polar"] == pytest.approx(ends["EM, q = 1"], abs=2e-3)

@@ -120,6 +120,49 @@ def test_a_checkpoint_of_another_fit_is_refused(tmp_path):
         fit(COSM(), random_hqmm(2, 6), TRAIN, max_iter=1, checkpoint=path, random_state=0)
 
 
+def test_an_interrupt_ends_all_restarts_with_what_they_have():
+    def interrupt(row, model):
+        if row["iteration"] == 3:
+            raise KeyboardInterrupt
+
+    result = fit(Polar(sweeps=0), random_hqmm(2, 6), TRAIN, n_init=3, random_state=0, callbacks=[interrupt])
+    assert result.reason == "interrupted"
+    assert [one.n_iter for one in result.restarts] == [3, 0, 0]
+
+
+@pytest.mark.parametrize("where", ["advance", "model"])
+def test_a_fit_interrupted_within_an_iteration_resumes_as_if_it_had_not_been(where, tmp_path):
+    learner, start = LEARNERS["cosm"]
+    whole = fit(learner, start, TRAIN, validation=VALIDATION, max_iter=6, random_state=0)
+
+    class Interrupted(COSM):
+        calls = 0
+
+        def identity(self):  # the checkpoint is for the same learner
+            return learner.identity()
+
+    def interrupting(self, *arguments):
+        result = getattr(COSM, where)(self, *arguments)
+        Interrupted.calls += 1
+        if Interrupted.calls == 4:
+            raise KeyboardInterrupt
+        return result
+
+    setattr(Interrupted, where, interrupting)
+    options = {"validation": VALIDATION, "max_iter": 6, "random_state": 0, "checkpoint": tmp_path / "fit"}
+    cut = fit(Interrupted(batch_size=10), start, TRAIN, **options)
+    assert (cut.reason, cut.n_iter) == ("interrupted", 3 if where == "advance" else 2)
+    assert_same_fit(fit(learner, start, TRAIN, **options), whole)
+
+
+def test_settings_decide_the_iterates_but_the_number_of_iterations_only_where_steps_are_planned_over_it():
+    assert COSM(max_iter=3).identity() == COSM(max_iter=6).identity() != COSM(step=0.5).identity()
+    assert BaumWelch().identity() != Polar().identity()
+    assert RiemannianAdam(max_iter=3).identity() != RiemannianAdam(max_iter=6).identity()
+    constant = RiemannianAdam(schedule="constant")
+    assert constant.identity() == RiemannianAdam(schedule="constant", max_iter=6).identity()
+
+
 def test_an_interrupt_returns_the_best_model_so_far():
     def interrupt(row, model):
         if row["iteration"] == 3:

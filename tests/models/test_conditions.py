@@ -96,3 +96,11 @@ def test_rounding_is_tolerated():
 def test_a_general_oom_is_only_judged_on_states_it_can_reach():
     """The second coordinate is never reached, so that its operators do not add up does not matter."""
     assert OOM([np.diag([0.5, 3.0]), np.diag([0.5, -7.0])], [1, 0], [1, 0]).probability([[0]])[0] == 0.5
+
+
+def test_only_a_standard_oom_without_negative_entries_is_an_hmm():
+    negative = OOM(TURN, [0.5, 0.5], check_length=0)
+    scaled = OOM(COIN / np.sqrt(2), [1.0, 1.0], [0.5, 0.5])
+    for model in (negative, scaled):
+        with pytest.raises(ModelError, match="to_hmm needs a standard OOM"):
+            model.to_hmm()

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.zoo import random_noom
 
-from hqmm import DataError
+from hqmm import NOOM, DataError
 from hqmm.datasets import probability_clock
 
 
@@ -42,3 +42,9 @@ def test_the_clock_oscillates():
     turning_points = np.flatnonzero(np.diff(np.sign(np.diff(resets))))
     assert len(turning_points) > 10
     assert resets[-10:].max() - resets[-10:].min() > 0.3  # and the oscillation does not die out
+
+
+def test_an_impossible_symbol_is_an_error_with_its_place():
+    with pytest.raises(DataError, match="probability zero") as error:
+        NOOM([np.diag([1.0, 0.0]), np.diag([0.0, 1.0])], [1.0, 0.0]).filter([0, 1])
+    assert error.value.position == 1

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 from importlib import import_module
+from typing import Any
 
 import click
 
+from hqmm.errors import HqmmError
+
 # In the order in which help lists them; each lives in the file of its own name.
 COMMANDS = {
+    "score": "Say how well a model explains sequences.",
+    "predict": "Say which symbols come next.",
+    "sample": "Draw sequences from a model.",
+    "filter": "Follow a model's state along sequences.",
+    "convert": "Turn a model into another class or form.",
+    "inspect": "Say what is in a model file.",
+    "compare": "Say how models differ, and which explains data best.",
+    "check": "Search a model for negative probabilities.",
+    "datasets": "List, describe and fetch data sets.",
+    "bench": "Measure how fast the engine is on this machine.",
     "reproduce": "Run the paper's experiments and judge its claims.",
 }
 
@@ -30,8 +44,20 @@ class LateGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; wrong data or a wrong model is one line on standard error and exit code 1."""
+        try:
+            return super().invoke(ctx)
+        except (HqmmError, ImportError, MemoryError, OSError) as error:
+            if isinstance(error, OSError) and error.errno == errno.EPIPE:
+                raise  # whoever reads has seen enough
+            raise click.ClickException(" ".join(str(error).split()) or type(error).__name__) from None
+
 
 @click.group(cls=LateGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="hqmm", prog_name="hqmm")
 def main() -> None:
-    """Hidden quantum Markov models and their classical relatives."""
+    """Hidden quantum Markov models and their classical relatives.
+
+    Exit codes: 0 fine, 1 the data or the model is wrong, 2 the command is.
+    """

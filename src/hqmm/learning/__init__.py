@@ -1,6 +1,7 @@
 """How a model is found: one driver, and the learners it runs."""
 
 from hqmm.learning.adam import RiemannianAdam
+from hqmm.learning.auto import fit_auto
 from hqmm.learning.baum_welch import BaumWelch
 from hqmm.learning.cosm import COSM
 from hqmm.learning.discriminative import ClassFit, fit_discriminative, log_posterior
@@ -24,6 +25,7 @@ __all__ = [
     "State",
     "enlarge",
     "fit",
+    "fit_auto",
     "fit_discriminative",
     "label_weights",
     "log_posterior",

@@ -120,6 +120,10 @@ class RiemannianAdam(ObjectiveLearner):
         epoch = state.epoch + 1
         return replace(state, epoch=epoch, step=self._length(epoch), feasibility=largest_error(state.point))
 
+    def identity(self) -> str:
+        """Return what decides the iterates, the number of epochs included where the step falls over them."""
+        return repr(self) if self.schedule == "cosine" else super().identity()
+
     def _length(self, epoch: int) -> float:
         if self.schedule == "constant":
             return self.step

@@ -108,7 +108,7 @@ def _rebuild(prefix: str, template: Any, arrays: dict[str, AnyArray], scalars: d
 
 def fingerprint(learner: Any, task: Task) -> str:
     """Return a digest of what a fit is: the learner with its settings, the data and how it is scored."""
-    digest = hashlib.sha256(repr(learner).encode())
+    digest = hashlib.sha256(learner.identity().encode())
     for part, burn_in in ((task.data, task.burn_in), (task.validation, task.validation_burn_in)):
         if part is not None:
             for array in (part.codes, part.offsets, part.weights):

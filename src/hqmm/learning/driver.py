@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -75,6 +77,11 @@ class Learner(ABC):
         """Return whether there is nothing left to gain."""
         return bool(state.converged)
 
+    def identity(self) -> str:
+        """Return what decides the iterates: every setting but ``max_iter``, unless steps are planned over it."""
+        settings = {name: value for name, value in vars(self).items() if name != "max_iter"}
+        return f"{type(self).__name__} {settings}"
+
 
 @dataclass(frozen=True)
 class Fit:
@@ -121,6 +128,7 @@ class Options:
     checkpoint_every: float = 30.0
     callbacks: tuple[Callable[[dict[str, float], Model], Any], ...] = ()
     progress: bool = False
+    interrupted: threading.Event = field(default_factory=threading.Event)  # all restarts of a fit share it
 
 
 COLUMNS = (
@@ -232,9 +240,7 @@ def fit(
 
     if n_init == 1:
         return run(0)
-    from joblib import Parallel, delayed
-
-    fits: list[Fit] = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(run)(i) for i in range(n_init))
+    fits = _run_all(run, n_init, n_jobs, options.interrupted)
     best = max(fits, key=lambda one: one.score)
     return Fit(
         best.model,
@@ -245,6 +251,21 @@ def fit(
         best.n_zero,
         fits,
     )
+
+
+def _run_all(run: Callable[[int], Fit], count: int, n_jobs: int, interrupted: threading.Event) -> list[Fit]:
+    """Run all restarts; Ctrl-C ends every one of them at its next iteration, with what it has."""
+    from joblib import effective_n_jobs
+
+    if effective_n_jobs(n_jobs) == 1:
+        return [run(number) for number in range(count)]
+    with ThreadPoolExecutor(effective_n_jobs(n_jobs)) as pool:
+        running = [pool.submit(run, number) for number in range(count)]
+        try:
+            wait(running)
+        except KeyboardInterrupt:
+            interrupted.set()
+        return [one.result() for one in running]
 
 
 def _for_restart(options: Options, number: int, n_init: int) -> Options:
@@ -265,8 +286,8 @@ def _run(learner: Learner, model: Model, task: Task, options: Options, generator
             try:
                 run.advance()
             except KeyboardInterrupt:
-                reason = "interrupted"
-                break
+                options.interrupted.set()
+                continue
             report(run.row)
     run.save()
     return run.result(reason)
@@ -300,8 +321,16 @@ class _Run:
             self._record()
 
     def advance(self) -> None:
-        self.state = self.learner.advance(self.state, self.task, self.generator)
-        self._record()
+        before = {name: getattr(self, name) for name in ("state", "best", "best_iteration", "best_score")}
+        numbers, iterations = self.generator.bit_generator.state, len(self.history)
+        try:
+            self.state = self.learner.advance(self.state, self.task, self.generator)
+            self._record()
+        except KeyboardInterrupt:  # undo half an iteration, so that a resumed fit does it as if nothing had been
+            vars(self).update(before)
+            self.generator.bit_generator.state = numbers
+            del self.history[iterations:]
+            raise
         row = self.row
         if self.options.callbacks:
             model = self.learner.model(self.state, self.task)
@@ -355,6 +384,8 @@ class _Run:
             return "interrupted"
         if self.learner.done(self.state):
             return "converged"
+        if options.interrupted.is_set():
+            return "interrupted"
         if options.patience is not None and iteration - self.best_iteration >= options.patience:
             return "no_progress"
         if iteration >= options.max_iter:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hqmm._typing import ComplexArray
+from hqmm.learning.prior import log_prior, prior_gradient
 from hqmm.learning.space import Point, Space
 from hqmm.learning.stiefel import polar
 from hqmm.learning.stiefel_learner import StiefelLearner, StiefelState, largest_error
@@ -31,11 +32,13 @@ QUIET = 3  # steps in a row that must gain next to nothing before the fit counts
 class PolarState(StiefelState):
     """A point with the gradient there (while learning from batches, its running average).
 
-    ``origin`` is the fixed-point image that momentum extrapolates from, ``age`` counts Nesterov's t since the last
-    restart, ``quiet`` the steps since the likelihood last rose noticeably, ``absorbed`` the batches of a stream.
+    ``log_prior`` is that of the point, for each symbol of the data, ``origin`` the fixed-point image that momentum
+    extrapolates from, ``age`` counts Nesterov's t since the last restart, ``quiet`` the steps since the likelihood
+    last rose noticeably, ``absorbed`` the batches of a stream.
     """
 
     gradient: Point = ()
+    log_prior: float = 0.0
     origin: Point = ()
     age: float = 1.0
     quiet: int = 0
@@ -72,6 +75,10 @@ class Polar(StiefelLearner):
         (.7, .97) with one Kraus operator for each symbol, whose optima are many and poor, (.93, .97) with more.
     damping : float
         d, and the largest that a pass may use.
+    prior : float
+        Pseudo-count: every transition (a symbol, a label to and a label from) counts as seen this many times more
+        than it was, in the direction its Kraus operators have. 0 gives maximum likelihood; where data are thin,
+        about .1 keeps what was never seen possible. The likelihood with this prior is then what never falls.
     momentum : float
         Largest extrapolation; 0 gives the plain fixed point.
     learn_initial : bool, optional
@@ -94,11 +101,12 @@ class Polar(StiefelLearner):
     memory: tuple[float, float] | None = None
     damping: float = 0.5
     momentum: float = 0.9
+    prior: float = 0.0
     learn_initial: bool | None = None
 
     def _begin(self, state: StiefelState, task: Task) -> PolarState:
         start = PolarState(point=state.point, initial=state.initial, step=self.damping)
-        return _evaluated(start, state.point, self.space(state, task), task)
+        return self._evaluated(start, state.point, self.space(state, task), task)
 
     def advance(self, state: PolarState, task: Task, generator: np.random.Generator) -> PolarState:
         """Return the state after a sweep or a full pass that did not lower the likelihood."""
@@ -115,11 +123,12 @@ class Polar(StiefelLearner):
         for chosen in parts:
             result = space.evaluate(point, task.data[chosen], task.burn_in, task.threads)
             values[chosen] = result.log_likelihood
-            average = _averaged(average, result.gradient, memory, len(parts))
+            fresh = self._with_prior(result.gradient, point, task, 1 / len(parts))
+            average = _averaged(average, fresh, memory, len(parts))
             point = towards(point, average, self.damping)
         done = replace(state, sweeps=state.sweeps + 1, passes=state.passes + 1)
         if done.sweeps == self.sweeps:
-            return _evaluated(done, point, space, task)
+            return self._evaluated(done, point, space, task)
         objective, n_zero = mean_log_likelihood(values, task.data, task.burn_in)
         return replace(
             done,
@@ -181,9 +190,10 @@ class Polar(StiefelLearner):
             age = (1 + np.sqrt(1 + 4 * state.age**2)) / 2
             ahead = min((state.age - 1) / age, self.momentum)
             point = _extrapolate(image, state.origin, ahead) if ahead > 0 else image
-            following = _evaluated(state, point, space, task)
-            if (following.n_zero, -following.objective) <= (state.n_zero, -state.objective):
-                quiet = state.quiet + 1 if following.objective - state.objective < self.tol else 0
+            following = self._evaluated(state, point, space, task)
+            gain = following.objective + following.log_prior - state.objective - state.log_prior
+            if (following.n_zero, -gain) <= (state.n_zero, 0.0):
+                quiet = state.quiet + 1 if gain < self.tol else 0
                 return replace(
                     following,
                     origin=image,
@@ -195,6 +205,28 @@ class Polar(StiefelLearner):
             damping = state.step if ahead > 0 else state.step / 2
             state = replace(state, age=1.0, step=damping, passes=following.passes)
         return replace(state, converged=True)
+
+    def _evaluated(self, state: PolarState, point: Point, space: Space, task: Task) -> PolarState:
+        result = space.evaluate(point, task.data, task.burn_in, task.threads)
+        objective, n_zero = mean_log_likelihood(result.log_likelihood, task.data, task.burn_in)
+        symbols = len(task.data.alphabet)
+        share = self.prior / scored_symbols(task.data, task.burn_in)
+        return replace(
+            state,
+            point=point,
+            gradient=self._with_prior(result.gradient, point, task),
+            log_prior=share * log_prior(point, symbols) if share else 0.0,
+            objective=objective,
+            n_zero=n_zero,
+            passes=state.passes + 1,
+            feasibility=largest_error(point),
+        )
+
+    def _with_prior(self, gradient: Point, point: Point, task: Task, share: float = 1.0) -> Point:
+        if self.prior == 0:
+            return gradient
+        extra = prior_gradient(point, len(task.data.alphabet))
+        return tuple(old + share * self.prior * new for old, new in zip(gradient, extra, strict=True))
 
 
 def towards(point: Point, gradient: Point, damping: float) -> Point:
@@ -224,17 +256,3 @@ def _target(part: ComplexArray, uphill: ComplexArray) -> ComplexArray:
 
 def _extrapolate(image: Point, origin: Point, ahead: float) -> Point:
     return tuple(polar(new + ahead * (new - old)) for new, old in zip(image, origin, strict=True))
-
-
-def _evaluated(state: PolarState, point: Point, space: Space, task: Task) -> PolarState:
-    result = space.evaluate(point, task.data, task.burn_in, task.threads)
-    objective, n_zero = mean_log_likelihood(result.log_likelihood, task.data, task.burn_in)
-    return replace(
-        state,
-        point=point,
-        gradient=result.gradient,
-        objective=objective,
-        n_zero=n_zero,
-        passes=state.passes + 1,
-        feasibility=largest_error(point),
-    )

@@ -35,6 +35,12 @@ def split_texts(texts: list[str], options: Options) -> list[Any]:
     return list(texts)
 
 
+def symbols_of(text: str, alphabet: Alphabet) -> list[Symbol | None]:
+    """Return the symbols of one text over an alphabet; those it does not have are left as they stand."""
+    options = Options(alphabet=alphabet)
+    return _symbols(list(split_texts([text], options)[0]), options)
+
+
 def encode(rows: Rows, options: Options, source: Source) -> Sequences:
     """Return rows as Sequences over the given alphabet, or over the symbols that occur."""
     if not rows.rows:
@@ -62,9 +68,7 @@ def encode(rows: Rows, options: Options, source: Source) -> Sequences:
 
 
 def _has_long_names(alphabet: Alphabet | None) -> bool:
-    if alphabet is None:
-        return False
-    return any(isinstance(symbol, str) and len(symbol) > 1 and symbol != END for symbol in alphabet)
+    return alphabet is not None and any(len(str(symbol)) > 1 and symbol != END for symbol in alphabet)
 
 
 def _are_numbers(texts: list[str]) -> bool:
@@ -114,7 +118,8 @@ def _refuse_strange(row: int, symbols: list[Any], rows: Rows, source: Source) ->
 
 def _symbols(tokens: list[Any], options: Options) -> list[Symbol | None]:
     """Return what each token stands for: itself, a number, or None where it means missing."""
-    missing = {None, options.missing}
+    absent = options.missing
+    missing = {None} if absent is None else {None, absent, str(absent), _number(absent)}  # as text or as a number
     known = options.alphabet
     if known is None:
         numbers = all(_number(token) is not None for token in tokens if token not in missing)

@@ -1,0 +1,243 @@
+"""The table and the figure of `benchmarks.ladder`, and what they show, judged by code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HMM_DATA = "HMM(6,6)"
+
+
+class Ladder:
+    """The runs, by data, dimension and size."""
+
+    def __init__(self, runs: Iterable[Any]) -> None:
+        self.runs = list(runs)
+
+    @property
+    def data(self) -> list[str]:
+        return list(dict.fromkeys(run.data for run in self.runs))
+
+    @property
+    def dimensions(self) -> list[int]:
+        return sorted({run.m for run in self.runs})
+
+    def sizes(self, m: int, data: str | None = None) -> list[tuple[int, int]]:
+        """Return (k, q) of a dimension, from the HMM's end to the HQMM's."""
+        found = {(run.k, run.q) for run in self.runs if run.m == m and data in (None, run.data)}
+        return sorted(found, key=lambda size: size[1])
+
+    def mean(self, data: str, m: int, size: tuple[int, int], column: str = "excess") -> float:
+        """Return a mean over the seeds."""
+        values = [getattr(r, column) for r in self.runs if (r.data, r.m, (r.k, r.q)) == (data, m, size)]
+        return float(np.mean(values)) if values else float("nan")
+
+    def seeds(self, data: str, m: int) -> int:
+        """Return how many seeds every size of a dimension has."""
+        counts = [sum((r.data, r.m, (r.k, r.q)) == (data, m, size) for r in self.runs) for size in self.sizes(m)]
+        return min(counts, default=0)
+
+    def complete(self, data: str) -> list[int]:
+        """Return the dimensions of which every size was run."""
+        return [m for m in self.dimensions if self.seeds(data, m)]
+
+
+def family(size: tuple[int, int]) -> str:
+    """Return which part of the ladder a size belongs to."""
+    k, q = size
+    return "HMM" if q == 1 else "HQMM" if k == 1 else "hybrid"
+
+
+def front(ladder: Ladder, data: str, name: str) -> list[float]:
+    """Return the excess, for each dimension, of the size up to it in a family that validation data choose.
+
+    Means over seeds; in the test data's own nats above the true model.
+    """
+    best, result = (-np.inf, np.inf), []
+    for m in ladder.complete(data):
+        for size in ladder.sizes(m):
+            if family(size) == name:
+                best = max(best, (ladder.mean(data, m, size, "validation"), ladder.mean(data, m, size)))
+        result.append(best[1])
+    return result
+
+
+def dominates(ladder: Ladder, data: str) -> bool:
+    """Return whether the hybrid front is nowhere above that of either pure family, and somewhere below both."""
+    ours, *pure = (np.array(front(ladder, data, name)) for name in ("hybrid", "HMM", "HQMM"))
+    other = np.minimum(*pure)
+    return bool(np.all(ours <= other) and np.any(ours < other))
+
+
+def write(folder: Path, runs: Sequence[Any], climbs: Sequence[Any]) -> None:
+    """Write summary.md and ladder.svg."""
+    ladder = Ladder(runs)
+    (folder / "summary.md").write_text("\n".join(_lines(ladder, climbs)) + "\n", encoding="utf-8")
+    if runs:
+        draw(folder / "ladder.svg", ladder)
+
+
+def _lines(ladder: Ladder, climbs: Sequence[Any]) -> Iterator[str]:
+    yield "# From HMM to HQMM at equal cost"
+    yield ""
+    yield f"{len(ladder.runs)} runs, written by `python -m benchmarks.ladder`. k labels with a q-dimensional"
+    yield "quantum state on each have the linear dimension k q² ≈ m, and a symbol costs m² whatever k and q are:"
+    yield "q = 1 is an HMM, k = 1 an HQMM. All are learned in the same number of passes by the default learner."
+    yield ""
+    yield "![Excess over the true model against q](ladder.svg)"
+    yield ""
+    yield "## What holds"
+    yield ""
+    yield from _verdicts(ladder)
+    yield ""
+    yield "## Where each part of the ladder wins"
+    yield ""
+    yield from _winners(ladder)
+    yield ""
+    yield "## Every size"
+    yield ""
+    yield "Test log-likelihood below the true model's, mean over seeds, in 10⁻³ nats: per symbol for the synthetic"
+    yield "sets, per string for PAutomaC (the logarithm of the ratio of perplexities). Less is better."
+    for m in ladder.dimensions:
+        yield ""
+        yield from _every_size(ladder, m)
+    if climbs:
+        yield ""
+        yield "## HMMs: the polar fixed point against Baum–Welch"
+        yield ""
+        yield from _methods(climbs)
+
+
+def _verdicts(ladder: Ladder) -> Iterator[str]:
+    judged = [data for data in ladder.data if ladder.complete(data)]
+    won = [data for data in judged if dominates(ladder, data)]
+    on_hmm = "—" if HMM_DATA not in judged else "yes" if HMM_DATA in won else "**NO**"
+    problems = [data for data in judged if data.startswith("#")]
+    share = len([data for data in won if data in problems]) / max(1, len(problems))
+    yield "The front of a family at m is the size up to m that does best on validation data; one front dominates"
+    yield "others if it is nowhere worse on test data, and somewhere better."
+    yield ""
+    yield "| claim | measured | holds |"
+    yield "|---|---|---|"
+    what = f"the hybrid front dominates both pure families on {HMM_DATA} (10⁻³ nats above the truth)"
+    yield f"| {what} | {_fronts(ladder, HMM_DATA)} | {on_hmm} |"
+    yield (
+        f"| … and on at least three quarters of PAutomaC's problems | {share:.0%} of {len(problems)}: "
+        f"{', '.join(d for d in won if d in problems)} | {'yes' if share >= 0.75 else '**NO**'} |"
+    )
+
+
+def _fronts(ladder: Ladder, data: str) -> str:
+    dimensions = ladder.complete(data)
+    parts = [
+        f"{name} {', '.join(f'{1e3 * value:.2f}' for value in front(ladder, data, name))}"
+        for name in ("hybrid", "HMM", "HQMM")
+    ]
+    return f"m = {', '.join(map(str, dimensions))}: {'; '.join(parts)}" if dimensions else "not run"
+
+
+def _winners(ladder: Ladder) -> Iterator[str]:
+    dimensions = ladder.dimensions
+    yield "(k, q) with the least mean excess; in brackets the number of seeds."
+    yield ""
+    yield "| data | " + " | ".join(f"m ≈ {m}" for m in dimensions) + " |"
+    yield "|---|" + "---|" * len(dimensions)
+    for data in ladder.data:
+        cells = []
+        for m in dimensions:
+            best = min(ladder.sizes(m), key=lambda size, m=m: ladder.mean(data, m, size))  # type: ignore[misc]
+            cells.append(
+                f"{best[0]}, {best[1]} {family(best)} [{ladder.seeds(data, m)}]" if ladder.seeds(data, m) else ""
+            )
+        yield f"| {data} | " + " | ".join(cells) + " |"
+    yield ""
+    yield "| wins | " + " | ".join(f"m ≈ {m}" for m in dimensions) + " |"
+    yield "|---|" + "---|" * len(dimensions)
+    for name in ("HMM", "hybrid", "HQMM"):
+        counts = []
+        for m in dimensions:
+            complete = [data for data in ladder.data if ladder.seeds(data, m)]
+            best_of = [min(ladder.sizes(m), key=lambda s, d=d, m=m: ladder.mean(d, m, s)) for d in complete]  # type: ignore[misc]
+            counts.append(f"{sum(family(size) == name for size in best_of)} of {len(complete)}")
+        yield f"| {name} | " + " | ".join(counts) + " |"
+
+
+def _every_size(ladder: Ladder, m: int) -> Iterator[str]:
+    sizes = ladder.sizes(m)
+    yield f"| m ≈ {m} | " + " | ".join(f"{k}, {q}" for k, q in sizes) + " | seconds |"
+    yield "|---|" + "---|" * (len(sizes) + 1)
+    for data in ladder.data:
+        values = [ladder.mean(data, m, size) for size in sizes]
+        if np.all(np.isnan(values)):
+            continue
+        least = np.nanmin(values)
+        cells = ["" if v != v else f"**{1e3 * v:.2f}**" if v == least else f"{1e3 * v:.2f}" for v in values]
+        seconds = [ladder.mean(data, m, size, "seconds") for size in sizes]
+        yield f"| {data} | " + " | ".join(cells) + f" | {np.nanmin(seconds):.0f}–{np.nanmax(seconds):.0f} |"
+
+
+def _methods(climbs: Sequence[Any]) -> Iterator[str]:
+    yield "From the same HMM of k states, every symbol scored; log-likelihood per symbol at the end and passes"
+    yield "until it was within 10⁻⁴ of that, means over seeds. `EM, q = 1` is Baum–Welch on the same, slightly"
+    yield "larger, class of models as the polar fixed point: HMMs that emit on their transitions."
+    yield ""
+    methods = list(dict.fromkeys(climb.method for climb in climbs))
+    yield "| data, k | " + " | ".join(f"{method}: train, passes" for method in methods) + " |"
+    yield "|---|" + "---|" * len(methods)
+    for data, k in dict.fromkeys((climb.data, climb.k) for climb in climbs):
+        cells = []
+        for method in methods:
+            found = [c for c in climbs if (c.data, c.k, c.method) == (data, k, method)]
+            cells.append(
+                f"{np.mean([c.train for c in found]):.5f}, {np.mean([c.passes_to_end for c in found]):.0f}"
+                if found
+                else ""
+            )
+        yield f"| {data}, {k} | " + " | ".join(cells) + " |"
+    yield ""
+    keys = {(c.data, c.k, c.seed) for c in climbs}
+    by_key = {(c.data, c.k, c.seed, c.method): c for c in climbs}
+    keys = {key for key in keys if all((*key, method) in by_key for method in methods)}
+    for method in methods[1:]:
+        better = sum(by_key[(*key, method)].train >= by_key[(*key, methods[0])].train for key in keys)
+        faster = sum(
+            by_key[(*key, method)].passes_to_end <= by_key[(*key, methods[0])].passes_to_end for key in keys
+        )
+        yield (
+            f"- {method}: at least as likely as {methods[0]} in {better} of {len(keys)} runs, "
+            f"and in as few passes in {faster}."
+        )
+
+
+def draw(path: Path, ladder: Ladder) -> None:
+    """Draw the excess against q, one panel for each data set and one line for each dimension."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot as plt
+
+    columns = 5
+    rows = -(-len(ladder.data) // columns)
+    figure, axes = plt.subplots(rows, columns, figsize=(2.5 * columns, 2.1 * rows), squeeze=False)
+    colours = plt.get_cmap("viridis")(np.linspace(0.85, 0.1, max(2, len(ladder.dimensions))))
+    for axis, data in zip(axes.flat, ladder.data, strict=False):
+        for colour, m in zip(colours, ladder.dimensions, strict=False):
+            sizes = [size for size in ladder.sizes(m) if ladder.mean(data, m, size) > 0]
+            values = [ladder.mean(data, m, size) for size in sizes]
+            axis.plot([q for _, q in sizes], values, "o-", color=colour, ms=3, lw=1, label=f"m ≈ {m}")
+        axis.set(title=data, yscale="log")
+        axis.set_xscale("log", base=2)
+        axis.set_xticks([1, 2, 4, 8], ["1", "2", "4", "8"])
+        axis.tick_params(labelsize=7)
+    for axis in list(axes.flat)[len(ladder.data) :]:
+        axis.set_axis_off()
+    figure.supxlabel("q: from an HMM (q = 1) to an HQMM (one label)", fontsize=9)
+    figure.supylabel("excess over the true model, nats", fontsize=9)
+    handles, labels = axes.flat[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="upper center", ncols=len(labels), fontsize=8, frameon=False)
+    figure.tight_layout(rect=(0, 0, 1, 0.97))
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)

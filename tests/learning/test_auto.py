@@ -1,0 +1,99 @@
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from hqmm import DataError, HybridHQMM, Sequences
+from hqmm.datasets import hmm_6_6, hqmm_2_6
+from hqmm.learning import fit_auto
+from hqmm.learning.auto import mixture_weights
+
+QUICK = {"max_dimension": 8, "average": 2, "random_state": 0, "threads": 1}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return hmm_6_6().sample(120, 40, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def result(data):
+    return fit_auto(data, **QUICK)
+
+
+def test_it_finds_a_model_better_than_counting(data, result):
+    test = hmm_6_6().sample(100, 40, random_state=1)
+    shares = np.bincount(data.codes, minlength=6) / data.n_symbols
+    assert isinstance(result.model, HybridHQMM)
+    assert result.model.log_likelihood(test).sum() > test.n_symbols * (shares @ np.log(shares)) + 40
+
+
+def test_history_has_a_row_for_each_model_tried_and_one_for_the_result(result):
+    history = result.history
+    assert len(history["iteration"]) == len(result.restarts) + 1
+    assert np.all(np.diff(history["passes"]) > 0)
+    assert np.all(np.diff(history["seconds"]) >= 0)
+    # the mixture's weights suit the held-out data, so that it is no worse there than the best of its models
+    assert history["validation"][-1] >= history["validation"][:-1].max() - 1e-12
+    assert result.score == history["validation"][-1]
+
+
+def test_the_same_seed_gives_the_same_model(data, result):
+    again = fit_auto(data, **QUICK)
+    np.testing.assert_array_equal(again.model.kraus, result.model.kraus)
+
+
+@pytest.mark.parametrize(
+    ("given", "sizes"),
+    [
+        ({"n_blocks": 1}, (1, None, None)),
+        ({"n_blocks": 2, "n_states": 2}, (2, 2, None)),
+        ({"n_states": 2, "kraus_rank": 1, "average": 1}, (None, 2, 1)),
+        ({"n_blocks": 3, "n_states": 1, "kraus_rank": 2}, (3, 1, 2)),
+    ],
+)
+def test_sizes_that_are_given_are_kept(data, given, sizes):
+    model = fit_auto(data[:40], **{**QUICK, **given}).model
+    for wanted, found in zip(sizes, (model.n_blocks, model.n_states, model.kraus_rank), strict=True):
+        assert wanted in (None, found)
+
+
+def test_no_model_is_begun_after_the_time_limit_or_when_a_callback_says_so(data):
+    assert len(fit_auto(data, time_limit=0.0, **QUICK).restarts) == 1
+    rows = []
+    stopped = fit_auto(data, callbacks=[lambda row, model: rows.append(row) or len(rows) == 2], **QUICK)
+    assert len(stopped.restarts) == 2
+    assert stopped.reason == "interrupted"
+
+
+def test_data_that_say_little_give_a_sensible_model():
+    same = fit_auto([[0, 1, 1]] * 30, **QUICK).model
+    assert same.probability([[0, 1, 1]])[0] > 0.8
+    one = fit_auto(Sequences([[0] * 5] * 30), **QUICK).model
+    assert one.probability([[0, 0]])[0] == pytest.approx(1.0)
+
+
+def test_one_long_sequence_is_cut_to_hold_some_of_it_out():
+    sequence = hqmm_2_6().sample(1, 1500, random_state=0)
+    result = fit_auto(sequence, burn_in=2, **QUICK)
+    assert result.score > -np.log(6) + 0.02
+
+
+def test_sizes_that_make_no_sense_are_refused(data):
+    for wrong in (0, -1, "many", 1.5):
+        with pytest.raises(DataError, match="n_blocks must be"):
+            fit_auto(data, n_blocks=wrong)
+
+
+def test_mixture_weights_maximise_the_likelihood():
+    rng = np.random.default_rng(0)
+    logs, counts = np.log(rng.dirichlet(np.ones(50), size=3)), rng.integers(0, 4, 50).astype(float)
+    found = mixture_weights(logs, counts, iterations=2000)
+
+    def loss(free):
+        weights = np.exp(np.append(free, 0.0))
+        return -counts @ np.log(weights / weights.sum() @ np.exp(logs))
+
+    best = minimize(loss, np.zeros(2), tol=1e-10)
+    np.testing.assert_allclose(-counts @ np.log(found @ np.exp(logs)), best.fun, rtol=1e-6)
+    impossible = np.array([[-np.inf, -1.0], [-np.inf, -2.0]])
+    assert mixture_weights(impossible, np.ones(2), 1000)[0] > 0.99
