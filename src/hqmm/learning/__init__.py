@@ -9,6 +9,7 @@ from hqmm.learning.driver import Fit, Learner, State, fit
 from hqmm.learning.givens import GivensSearch
 from hqmm.learning.grow import enlarge, label_weights, shrink, with_noise
 from hqmm.learning.initial import random_hmm, random_hqmm, random_hybrid, random_noom
+from hqmm.learning.nearest import nearest_hqmm, start_from
 from hqmm.learning.polar import Polar
 from hqmm.learning.quasi_newton import RiemannianLBFGS
 
@@ -29,10 +30,12 @@ __all__ = [
     "fit_discriminative",
     "label_weights",
     "log_posterior",
+    "nearest_hqmm",
     "random_hmm",
     "random_hqmm",
     "random_hybrid",
     "random_noom",
     "shrink",
+    "start_from",
     "with_noise",
 ]
