@@ -21,7 +21,14 @@ from hqmm.sequences import Alphabet, Sequences
 from hqmm.theory import certify, equivalent, find_negative_probability, minimize
 
 if TYPE_CHECKING:
-    from hqmm.estimators import HMMEstimator, HQMMEstimator, MarkovChainEstimator
+    from hqmm.estimators import (
+        HMMEstimator,
+        HQMMEstimator,
+        MarkovChainEstimator,
+        NOOMEstimator,
+        OOMEstimator,
+        SequenceClassifier,
+    )
     from hqmm.learning import (
         COSM,
         BaumWelch,
@@ -53,10 +60,13 @@ __all__ = [
     "MarkovChainEstimator",
     "Model",
     "ModelError",
+    "NOOMEstimator",
     "NegativeProbabilityError",
+    "OOMEstimator",
     "Polar",
     "RiemannianAdam",
     "RiemannianLBFGS",
+    "SequenceClassifier",
     "Sequences",
     "certify",
     "description_accuracies",
@@ -79,6 +89,9 @@ _LATE = {
             "HMMEstimator",
             "HQMMEstimator",
             "MarkovChainEstimator",
+            "NOOMEstimator",
+            "OOMEstimator",
+            "SequenceClassifier",
         ),
         "hqmm.learning": (
             "COSM",

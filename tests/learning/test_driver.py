@@ -22,6 +22,7 @@ from hqmm.learning import (
     fit,
     random_hmm,
     random_hqmm,
+    random_noom,
 )
 from hqmm.learning.driver import COLUMNS, split_validation
 
@@ -297,3 +298,14 @@ def test_an_hmm_is_recovered_well_enough_to_beat_the_bigram():
     train, test = data[:40], data[40:]
     learned = fit(BaumWelch(), random_hmm(6, 6), train, max_iter=60, n_init=3, random_state=0).model
     assert description_accuracy(learned, test) > description_accuracy(MarkovChain.from_sequences(train), test)
+
+
+def test_a_pure_initial_state_stays_pure():
+    """In a full square root of ρ₀, rounding would grow into a mixture; the columns it needs cannot."""
+    start = random_noom(2, 3)(np.random.default_rng(0))
+    data = np.random.default_rng(1).integers(0, 3, (30, 3))
+    for learner in (Polar(max_iter=60), RiemannianAdam(max_iter=20), COSM(max_iter=20)):
+        model = fit(learner, start, data, random_state=0).model
+        weights = np.linalg.eigvalsh(model.initial)
+        np.testing.assert_allclose(weights, [0, 1], atol=1e-12)
+        assert not np.allclose(np.abs(model.initial), np.abs(start.to_hqmm().initial))

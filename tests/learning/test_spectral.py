@@ -10,7 +10,7 @@ from tests.zoo import assert_same_process, random_hmm, random_hqmm, random_oom, 
 from hqmm import HMM, OOM, Alphabet, DataError, MarkovChain, ModelError, NegativeProbabilityError, Sequences
 from hqmm.datasets import hmm_6_6, hqmm_2_6
 from hqmm.learning import spectral
-from hqmm.learning.spectral import Hankel, count_words, learn_spectral, realise, score_leniently
+from hqmm.learning.spectral import Hankel, Lenient, count_words, learn_spectral, realise, score_leniently
 
 # --- exact statistics -----------------------------------------------------------------------------------------
 
@@ -207,7 +207,7 @@ def test_strings_whose_starts_are_all_missing_are_refused():
     ("settings", "error", "message"),
     [
         ({"n_states": 0}, ModelError, "n_states must be at least 1"),
-        ({"n_states": 2, "longest": 0}, DataError, "longest must be at least 1"),
+        ({"n_states": 2, "longest": -1}, DataError, "longest must be at least 0"),
     ],
 )
 def test_sizes_below_one_are_refused(settings, error, message):
@@ -373,3 +373,36 @@ def test_an_impossible_sequence_scores_minus_infinity(burn_in):
 def test_wrong_settings_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         score_leniently(OOM([[[0.5]], [[0.5]]], [1.0]), [[0, 1]], **settings)
+
+
+# --- predicting with negative probabilities -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("on_negative", ["clip", "reset"])
+def test_a_lenient_process_multiplies_up_to_the_lenient_score(on_negative):
+    oom, test = small_sample()
+    found = score_leniently(oom, test, on_negative=on_negative, floor=1e-6)
+    assert found.n_negative > 0
+    process = Lenient(oom.linear, on_negative == "reset", 1e-6)
+    states, totals = process.start(len(test)), np.zeros(len(test))
+    for codes in np.array(list(test)).T:
+        probabilities = process.next_distribution(states)
+        np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+        states, weights = process.advance(states, codes)
+        np.testing.assert_array_equal(weights, probabilities[np.arange(len(test)), codes])
+        totals += np.log(weights)
+    np.testing.assert_allclose(totals, found.log_likelihood)
+
+
+def test_fewer_states_are_kept_where_the_rank_is_lower():
+    data = Sequences(["aaaaaaaa"], alphabet="ab")
+    with pytest.raises(ModelError, match="n_states=2 is more than the data support"):
+        learn_spectral(data, 2)
+    assert learn_spectral(data, 2, at_most=True) == learn_spectral(data, 1)
+
+
+def test_without_pasts_and_futures_there_is_one_state():
+    model = learn_spectral(Sequences(["aab", "b"]), 3, longest=0, at_most=True)
+    np.testing.assert_allclose(model.predict("b"), [0.5, 0.5])
+    with pytest.raises(DataError, match="longest must be at least 1"):
+        learn_spectral(Sequences(["aab", "b"], end=True), 1, longest=0)

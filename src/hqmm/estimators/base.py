@@ -17,12 +17,24 @@ from hqmm.estimators.reading import read, shares, weighted
 from hqmm.estimators.walking import after
 from hqmm.linear import MISSING
 from hqmm.models import Model
+from hqmm.models.base import Process
 from hqmm.sequences import Alphabet, Sequences
 
 Self = TypeVar("Self", bound="SequenceEstimator")
 
 
-class SequenceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class SequenceTags:
+    """Tells scikit-learn that rows may be tables of codes."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.two_d_array = True
+        tags.input_tags.categorical = True
+        tags.input_tags.positive_only = True
+        return tags
+
+
+class SequenceEstimator(SequenceTags, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """An estimator whose rows are sequences; subclasses learn ``model_``.
 
     Attributes
@@ -48,7 +60,8 @@ class SequenceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def score_samples(self, X: Any) -> FloatArray:
         """Return the log-likelihood of each sequence after the burn-in, −∞ where it is impossible."""
-        return self._fitted().log_likelihood(self._read(X), self.burn_in)
+        self._fitted()
+        return self._log_likelihood(self._read(X))
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the mean log-likelihood per symbol after the burn-in, −∞ where a sequence is impossible."""
@@ -60,14 +73,14 @@ class SequenceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def predict_next(self, X: Any) -> FloatArray:
         """Return the distribution of the next symbol after each sequence, one row for each."""
-        model = self._fitted()
-        return after(model, self._prefixes(X), model._process.next_distribution)
+        process = self._process()
+        return after(process, self._prefixes(X), process.next_distribution)
 
     def forecast(self, X: Any, horizon: int = 1) -> FloatArray:
         """Return the marginal distributions of the next symbols, of shape (sequences, horizon, symbols)."""
         if horizon < 1:
             raise DataError(f"horizon must be at least 1, but is {horizon}")
-        process = self._fitted()._process
+        process = self._process()
 
         def ahead(states: Any, position: int) -> FloatArray:
             steps = []
@@ -76,7 +89,7 @@ class SequenceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                 states, _ = process.advance(states, np.full(states.shape[0], MISSING))
             return np.stack(steps, axis=1)
 
-        return after(self._fitted(), self._prefixes(X), ahead)
+        return after(process, self._prefixes(X), ahead)
 
     def transform(self, X: Any) -> FloatArray:
         """Return the filtered state after each sequence, in the real coordinates of ``model_.linear``.
@@ -85,8 +98,7 @@ class SequenceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         the entries of the density matrix in an orthonormal basis for an HQMM, an indicator of the context for a
         Markov chain.
         """
-        model = self._fitted()
-        return after(model, self._read(X, end=False), _dense)
+        return after(self._process(), self._read(X, end=False), _dense)
 
     def sample(
         self,
@@ -103,8 +115,15 @@ class SequenceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _totals(self, data: Sequences) -> tuple[float, float]:
         """Return the log-likelihood of all sequences and the number of scored symbols, by weight."""
         counted = data[np.flatnonzero(data.weights)]
-        values = self.model_.log_likelihood(counted, self.burn_in)
+        values = self._log_likelihood(counted)
         return float(values @ counted.weights), float(shares(counted, self.burn_in) @ counted.weights)
+
+    def _log_likelihood(self, data: Sequences) -> FloatArray:
+        return self.model_.log_likelihood(data, self.burn_in)
+
+    def _process(self) -> Process:
+        """Return what states are and how symbols move them."""
+        return self._fitted()._process
 
     def _fitted(self) -> Model:
         check_is_fitted(self, "model_")
@@ -128,13 +147,6 @@ class SequenceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     @property
     def _n_features_out(self) -> int:
         return int(self.model_._process.start(1).shape[1])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = True
-        tags.input_tags.categorical = True
-        tags.input_tags.positive_only = True
-        return tags
 
 
 def _dense(states: Any, position: int) -> FloatArray:

@@ -91,7 +91,7 @@ class LearnedEstimator(SequenceEstimator):
         """
         generator = as_generator(self.random_state)
         train, held_out = self._held_out(self._read_training(X, sample_weight), generator)
-        self._set_result(self._learn(canonical(train), held_out, generator))
+        self._set_result(self._finished(self._learn(canonical(train), held_out, generator)))
         return self
 
     def _learn(self, data: Sequences, validation: Sequences | None, generator: np.random.Generator) -> Fit:
@@ -111,6 +111,10 @@ class LearnedEstimator(SequenceEstimator):
             checkpoint=self.checkpoint,
             progress=bool(self.verbose),
         )
+
+    def _finished(self, result: Fit) -> Fit:
+        """Return the result with its model in the class that the estimator promises."""
+        return result
 
     @abstractmethod
     def _draw(self, alphabet: Alphabet) -> Callable[[np.random.Generator], Model]:
@@ -172,8 +176,13 @@ class LearnedEstimator(SequenceEstimator):
         self.converged_ = result.converged
         if not result.converged:
             warnings.warn(
-                f"{type(self).__name__} has not converged after {result.n_iter} iterations: "
-                f"{REASONS[result.reason]}; {ADVICE[result.reason]}",
+                not_converged(type(self).__name__, result.n_iter, result.reason),
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+
+def not_converged(name: str, n_iter: int, reason: Reason, max_iter: str = "max_iter") -> str:
+    """Return what to say, and to advise, of a fit that stopped for another reason than convergence."""
+    advice = ADVICE[reason].replace("max_iter", max_iter)
+    return f"{name} has not converged after {n_iter} iterations: {REASONS[reason]}; {advice}"

@@ -15,6 +15,7 @@ QUANTUM: Mapping[str, type[Learner]] = {
     "adam": RiemannianAdam,
     "givens": GivensSearch,
 }
+OBJECTIVE: Mapping[str, type[Learner]] = {name: QUANTUM[name] for name in ("lbfgs", "adam")}
 CLASSICAL: Mapping[str, type[Learner]] = {"baum-welch": BaumWelch}
 
 

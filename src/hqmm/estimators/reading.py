@@ -15,8 +15,9 @@ from hqmm.sequences import Alphabet, Sequences
 def read(estimator: Any, X: Any, alphabet: Any, end: bool, *, reset: bool, any_width: bool = False) -> Sequences:
     """Return data as `Sequences`.
 
-    A 2-D array or a data frame is a table to scikit-learn: its columns are remembered in ``fit`` and must be the
-    same later (``any_width`` lifts that). Lists, strings and `Sequences` may hold sequences of any length.
+    A 2-D array or a data frame is a table to scikit-learn: it must have as many columns as there were in ``fit``,
+    where sequences had one length (``any_width`` lifts that). Lists, strings and `Sequences` may hold sequences of
+    any length.
 
     Parameters
     ----------
@@ -39,7 +40,9 @@ def read(estimator: Any, X: Any, alphabet: Any, end: bool, *, reset: bool, any_w
         X = _checked_table(estimator, X, reset, any_width)
     elif reset:
         for name in ("n_features_in_", "feature_names_in_"):
-            vars(estimator).pop(name, None)
+            estimator.__dict__.pop(name, None)
+        if _is_rectangular(X):
+            estimator.n_features_in_ = len(X[0])
     return Sequences(X, alphabet, end=end, allow_empty=not reset)
 
 
@@ -82,6 +85,12 @@ def _is_table(X: Any) -> bool:
     if isinstance(X, np.ndarray):
         return X.dtype.kind not in "OUS" or (X.dtype.kind == "O" and X.ndim == 2 and not _holds_symbols(X))
     return any(hasattr(X, name) for name in ("__array__", "__dataframe__", "toarray"))
+
+
+def _is_rectangular(X: Any) -> bool:
+    """Return whether it is a table written as lists of lists."""
+    rows = isinstance(X, list | tuple) and all(isinstance(row, list | tuple) for row in X)
+    return rows and len({len(row) for row in X}) == 1
 
 
 def _holds_symbols(X: Any) -> bool:

@@ -10,20 +10,20 @@ import numpy as np
 from hqmm._typing import FloatArray, IntArray
 from hqmm.errors import DataError, NegativeProbabilityError
 from hqmm.linear import MISSING
-from hqmm.models import Model
+from hqmm.models.base import Process
 from hqmm.sequences import Sequences
 
 Question: TypeAlias = Callable[[Any, int], FloatArray]
 
 
-def after(model: Model, data: Sequences, ask: Question) -> FloatArray:
+def after(process: Process, data: Sequences, ask: Question) -> FloatArray:
     """Return what ``ask(states, position)`` says of the states after each sequence, one row for each.
 
     An end symbol that closes a sequence is not stepped over: there is no state after it.
     """
     lengths = _without_end(data)
     order = np.argsort(-lengths, kind="stable")
-    states = model._process.start(len(order))
+    states = process.start(len(order))
     answers: list[FloatArray] = []
     for position in range(int(lengths.max(initial=0)) + 1):
         going = int(np.count_nonzero(lengths > position))
@@ -32,7 +32,7 @@ def after(model: Model, data: Sequences, ask: Question) -> FloatArray:
             answers.append(_asked(ask, states[going:], done, position))
             states = states[:going]
         if going:
-            states = _step(model, data, states, order[:going], position)
+            states = _step(process, data, states, order[:going], position)
     result = np.concatenate(answers[::-1])
     return result[np.argsort(order)]
 
@@ -45,12 +45,12 @@ def _without_end(data: Sequences) -> IntArray:
     return lengths - closed
 
 
-def _step(model: Model, data: Sequences, states: Any, rows: IntArray, position: int) -> Any:
+def _step(process: Process, data: Sequences, states: Any, rows: IntArray, position: int) -> Any:
     codes = data.codes[data.offsets[rows] + position]
-    following, weights = model._process.advance(states, codes)
+    following, weights = process.advance(states, codes)
     if not np.all(weights > 0):
         # raises where the model itself is at fault
-        _asked(model._process.next_distribution, states, rows, position)
+        _asked(process.next_distribution, states, rows, position)
         wrong = int(np.argmin(weights))
         symbol = None if codes[wrong] == MISSING else data.alphabet.symbols[codes[wrong]]
         raise DataError(

@@ -1,7 +1,8 @@
 """The parameters of a model as a point on a product of Stiefel manifolds, and the gradient there.
 
 A point is a tuple of stacks of orthonormal matrices: κ (k, s·w·k·n, n), one matrix for each label, and, where the
-initial state is learned, the unit vector vec X (1, k·n², 1) with ρ₀ = XX†, label by label. An HQMM has k = 1.
+initial state is learned, the unit vector vec X (1, k·n·r, 1) with ρ₀ = XX†, label by label; r is the rank of ρ₀ at
+the start, so that a pure state stays pure. An HQMM has k = 1.
 Learners work on any such tuple and never look inside.
 """
 
@@ -21,6 +22,9 @@ from hqmm.models import HQMM, NOOM, HybridHQMM, Model
 from hqmm.sequences import Alphabet, Sequences
 
 Point: TypeAlias = tuple[ComplexArray, ...]
+
+# Eigenvalues of a density matrix below this share of the largest are rounding.
+_RANK = 1e-14
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,7 @@ class Space(ABC):
         )
         gradient = [self.kappa(result.kraus)]
         if len(point) > 1:  # ρ₀ = XX†, so ∂ℓ/∂X* = (∂ℓ/∂ρ₀) X
-            root = point[1].reshape(self.initial.shape)
+            root = self._root(point)
             gradient.append((result.initial @ root).reshape(point[1].shape))
         return Evaluation(result.log_likelihood, tuple(gradient), result.n_zero)
 
@@ -85,9 +89,12 @@ class Space(ABC):
         """Return the initial state of a point: its own, or the one that stays."""
         if len(point) == 1:
             return self.initial
-        root = point[1].reshape(self.initial.shape)
+        root = self._root(point)
         rho: ComplexArray = root @ root.conj().swapaxes(-1, -2)
         return rho
+
+    def _root(self, point: Point) -> ComplexArray:
+        return point[1].reshape(*self.initial.shape[:-1], -1)
 
 
 class KrausSpace(Space):
@@ -162,7 +169,10 @@ def start_of(model: Model, learn_initial: bool, learner: str) -> tuple[Point, Co
 
 
 def _root(rho: ComplexArray) -> ComplexArray:
-    """Return the positive square roots of a density matrix, or of a stack that is one, normalised."""
+    """Return X of norm one with ρ ∝ XX†, of few columns, for a density matrix or a stack that is one."""
     values, vectors = np.linalg.eigh(rho)
-    root: ComplexArray = (vectors * np.sqrt(np.maximum(values, 0))[..., None, :]) @ vectors.conj().swapaxes(-1, -2)
+    rank = int(np.count_nonzero(values > _RANK * values.max(), axis=-1).max())
+    root: ComplexArray = vectors[..., -rank:] * np.sqrt(np.maximum(values[..., None, -rank:], 0))
+    if rank == rho.shape[-1]:
+        root = root @ vectors.conj().swapaxes(-1, -2)  # the positive one
     return root / np.linalg.norm(root)

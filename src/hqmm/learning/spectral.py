@@ -63,7 +63,7 @@ class Hankel:
     closing: FloatArray | None = None
 
 
-def learn_spectral(sequences: Any, n_states: int, *, longest: int = 2) -> OOM:
+def learn_spectral(sequences: Any, n_states: int, *, longest: int = 2, at_most: bool = False) -> OOM:
     """Learn an OOM from the frequencies of words.
 
     Words are counted wherever they occur. Without an end symbol the process is taken to be stationary, and the
@@ -79,6 +79,8 @@ def learn_spectral(sequences: Any, n_states: int, *, longest: int = 2) -> OOM:
         The dimension of the OOM: the number of singular values kept.
     longest : int
         Pasts and futures are all observed words of up to so many symbols.
+    at_most : bool
+        Keep fewer states where the data support no more, instead of an error.
 
     Returns
     -------
@@ -94,7 +96,7 @@ def learn_spectral(sequences: Any, n_states: int, *, longest: int = 2) -> OOM:
     array([0.5, 0. , 0.2, 0.3])
     """
     data = sequences if isinstance(sequences, Sequences) else Sequences(sequences)
-    return realise(count_words(data, longest), n_states, alphabet=data.alphabet)
+    return realise(count_words(data, longest), n_states, alphabet=data.alphabet, at_most=at_most)
 
 
 # --- counting -------------------------------------------------------------------------------------------------
@@ -108,7 +110,7 @@ def count_words(sequences: Sequences, longest: int = 2) -> Hankel:
     sequences : Sequences
         The data.
     longest : int
-        Length of the longest pasts and futures.
+        Length of the longest pasts and futures; with 0 (and no end symbol) there are none, and one state.
 
     Examples
     --------
@@ -117,10 +119,11 @@ def count_words(sequences: Sequences, longest: int = 2) -> Hankel:
     >>> count_words(Sequences(["ab", "b", "b"], end=True), longest=1).start  # empty, a, b, end
     array([1.        , 0.33333333, 0.66666667, 0.        ])
     """
-    if longest < 1:
-        raise DataError(f"longest must be at least 1, but is {longest}")
     data = sequences[sequences.weights > 0]
     s, end = len(data.alphabet), data.alphabet.end
+    least = 0 if end is None else 1  # the end is a future of one symbol
+    if longest < least:
+        raise DataError(f"longest must be at least {least}, but is {longest}")
     # a place on the tape is before a symbol or, at a separator, after the last one
     tape = np.insert(data.codes.astype(np.int64), data.offsets[1:], _SEPARATOR)
     weights = np.repeat(data.weights, data.lengths + 1)
@@ -215,7 +218,7 @@ def _start(data: Sequences, futures: list[IntArray], n_futures: int) -> FloatArr
 # --- realisation ----------------------------------------------------------------------------------------------
 
 
-def realise(hankel: Hankel, n_states: int, *, alphabet: Alphabet | None = None) -> OOM:
+def realise(hankel: Hankel, n_states: int, *, alphabet: Alphabet | None = None, at_most: bool = False) -> OOM:
     """Return the OOM of the given dimension that Hankel matrices lead to; exact ones give the exact process.
 
     What is estimated satisfies the definition of an OOM only nearly, so the functional σ is chosen to satisfy it
@@ -232,6 +235,8 @@ def realise(hankel: Hankel, n_states: int, *, alphabet: Alphabet | None = None) 
         Dimension; at most the rank of ``hankel.joint``.
     alphabet : Alphabet, optional
         The symbols, 0 … s−1 by default; to say which one is the end, if there is one.
+    at_most : bool
+        Keep fewer states where the rank is lower, instead of an error.
 
     Examples
     --------
@@ -242,7 +247,8 @@ def realise(hankel: Hankel, n_states: int, *, alphabet: Alphabet | None = None) 
     >>> realise(Hankel(np.ones((1, 1)), np.array([[0.25, 0.75]]), np.ones(1)), 1).predict()
     array([0.25, 0.75])
     """
-    U, singular, V = _leading_vectors(hankel.joint, n_states)
+    U, singular, V = _leading_vectors(hankel.joint, n_states, at_most)
+    n_states = len(singular)
     to_pasts = U / singular
     n_futures = len(V)
     T = V.T @ (hankel.shifted.T @ to_pasts).reshape(-1, n_futures, n_states)
@@ -260,7 +266,7 @@ def realise(hankel: Hankel, n_states: int, *, alphabet: Alphabet | None = None) 
     return OOM(T, initial, sigma / total, alphabet=alphabet, check_length=0)
 
 
-def _leading_vectors(matrix: Any, count: int) -> tuple[Any, Any, Any]:
+def _leading_vectors(matrix: Any, count: int, at_most: bool) -> tuple[Any, Any, Any]:
     """Return the leading singular vectors and values, U (P, n), Σ (n) and V (F, n)."""
     if count < 1:
         raise ModelError(f"n_states must be at least 1, but is {count}")
@@ -273,6 +279,8 @@ def _leading_vectors(matrix: Any, count: int) -> tuple[Any, Any, Any]:
         dense = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
         U, singular, Vt = np.linalg.svd(dense, full_matrices=False)
     rank = int(np.count_nonzero(singular > _RANK_TOLERANCE * singular.max()))
+    if at_most:
+        count = min(count, rank)
     if count > rank:
         raise ModelError(
             f"n_states={count} is more than the data support: the Hankel matrix of {matrix.shape[0]} pasts and "
@@ -410,3 +418,51 @@ def _follow(form: LinearForm, states: FloatArray, codes: AnyArray) -> FloatArray
     negative = weights < 0
     following[negative] /= weights[negative, None]
     return np.where(weights[:, None] != 0, following, states)
+
+
+@dataclass(frozen=True)
+class Lenient:
+    """A process that goes on where probabilities are negative, as `score_leniently` does, to predict.
+
+    Parameters
+    ----------
+    form : LinearForm
+        The model.
+    reset : bool
+        Start again from the initial state after a symbol with negative probability.
+    floor : float
+        What a negative probability is replaced by.
+
+    Examples
+    --------
+    >>> from hqmm import OOM
+    >>> from hqmm.learning.spectral import Lenient
+    >>> broken = Lenient(OOM([[[1.25]], [[-0.25]]], [1.0], check_length=0).linear, reset=False, floor=0.25)
+    >>> broken.next_distribution(broken.start(1)).round(3)
+    array([[0.833, 0.167]])
+    """
+
+    form: LinearForm
+    reset: bool
+    floor: float
+
+    def start(self, batch: int) -> FloatArray:
+        """Return copies of the initial state."""
+        return self.form.start(batch)
+
+    def next_distribution(self, states: FloatArray, position: int = 0) -> FloatArray:
+        """Return the next-symbol probabilities, the negative ones replaced, each row with the sum one."""
+        del position  # nothing can go wrong
+        probabilities, below = _next_probabilities(self.form, states)
+        clipped = np.where(below, self.floor, probabilities)
+        result: FloatArray = clipped / clipped.sum(axis=1, keepdims=True)
+        return result
+
+    def advance(self, states: FloatArray, codes: AnyArray) -> tuple[FloatArray, FloatArray]:
+        """Apply one symbol to each row; also return the probabilities that `next_distribution` gives them."""
+        rows, present = np.arange(len(codes)), codes != MISSING
+        weights = np.where(present, self.next_distribution(states)[rows, codes], 1.0)
+        following = _follow(self.form, states, codes)
+        if self.reset:
+            following[present & _next_probabilities(self.form, states)[1][rows, codes]] = self.form.initial
+        return following, weights

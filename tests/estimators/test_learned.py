@@ -1,0 +1,256 @@
+"""Estimators that run a learner: what they pass on, what they keep, and what they warn of."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from hqmm import (
+    COSM,
+    HMM,
+    HQMM,
+    NOOM,
+    BaumWelch,
+    DataError,
+    HMMEstimator,
+    HQMMEstimator,
+    HybridHQMM,
+    ModelError,
+    NOOMEstimator,
+    Polar,
+    Sequences,
+    fit,
+)
+from hqmm.datasets import hqmm_2_6
+from hqmm.estimators.noom import _as_noom
+from hqmm.estimators.reading import canonical
+from hqmm.learning import random_hmm, random_hqmm, random_noom
+from hqmm.learning.driver import COLUMNS
+
+DATA = hqmm_2_6().sample(40, 30, random_state=0)
+QUICK = {"tol": 1e-3, "random_state": 0}
+quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.mark.parametrize(
+    ("estimator", "learner", "start"),
+    [
+        (HQMMEstimator(2, kraus_rank=2, **QUICK), Polar(tol=1e-3), random_hqmm(2, 6, 2)),
+        (HMMEstimator(3, **QUICK), BaumWelch(tol=1e-3), random_hmm(3, 6)),
+    ],
+    ids=["hqmm", "hmm"],
+)
+def test_an_estimator_learns_what_the_driver_does(estimator, learner, start):
+    estimator.fit(DATA)
+    expected = fit(learner, start, canonical(DATA), random_state=0)
+    assert estimator.model_ == expected.model
+    np.testing.assert_array_equal(estimator.history_["train"], expected.history["train"])
+    assert (estimator.n_iter_, estimator.converged_) == (expected.n_iter, True)
+
+
+@quiet
+def test_classes_and_sizes_are_those_asked_for():
+    models = [
+        HQMMEstimator(3, kraus_rank=2, max_iter=1).fit(DATA).model_,
+        HQMMEstimator(2, n_blocks=3, max_iter=1).fit(DATA).model_,
+        HMMEstimator(4, max_iter=1).fit(DATA).model_,
+        NOOMEstimator(3, max_iter=1).fit(DATA).model_,
+    ]
+    assert [type(model) for model in models] == [HQMM, HybridHQMM, HMM, NOOM]
+    assert (models[0].n_states, models[0].kraus_rank) == (3, 2)
+    assert (models[1].n_blocks, models[1].n_states) == (3, 2)
+    assert (models[2].n_states, models[3].n_states) == (4, 3)
+
+
+@quiet
+@pytest.mark.parametrize("learner", ["polar", "cosm", "lbfgs", "adam", "givens"])
+def test_learners_go_by_name(learner):
+    estimator = HQMMEstimator(2, learner=learner, max_iter=2, random_state=0).fit(DATA)
+    assert estimator.n_iter_ <= 2
+    assert set(estimator.history_) == set(COLUMNS)
+
+
+@quiet
+def test_a_learner_object_brings_its_own_settings():
+    estimator = HQMMEstimator(2, learner=COSM(step=0.5, decay=0.9), max_iter=3, random_state=0).fit(DATA)
+    np.testing.assert_allclose(estimator.history_["step"], [0.5, 0.45, 0.405, 0.3645])
+    assert estimator.get_params()["learner"] == COSM(step=0.5, decay=0.9)
+
+
+def test_a_setting_the_learner_has_not_is_refused():
+    with pytest.raises(ValueError, match=r"COSM has no tol; its settings are .*step"):
+        HQMMEstimator(learner="cosm", tol=1e-3).fit(DATA)
+    with pytest.raises(ValueError, match=r"learner must be 'polar' or .* not 'baum-welch'"):
+        HQMMEstimator(learner="baum-welch").fit(DATA)
+
+
+# --- convergence ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason", "advice"),
+    [
+        ({"max_iter": 2}, "max_iter", "raise max_iter"),
+        ({"time_limit": 0.0}, "time", "raise time_limit"),
+        ({"validation": 0.5, "patience": 1, "tol": 0.0, "max_iter": 500}, "no_progress", "raise patience"),
+    ],
+)
+def test_a_fit_that_has_not_converged_says_so_and_advises(settings, reason, advice):
+    with pytest.warns(ConvergenceWarning, match=f"has not converged after .* iterations: .*{advice}"):
+        estimator = HMMEstimator(3, random_state=0).set_params(**settings).fit(DATA)
+    assert not estimator.converged_
+    assert estimator.result_.reason == reason
+
+
+def test_a_fit_that_has_converged_says_nothing():
+    assert HMMEstimator(3, **QUICK).fit(DATA).converged_  # warnings are errors here
+
+
+# --- validation, restarts, starts -----------------------------------------------------------------------------
+
+
+@quiet
+def test_validation_keeps_the_iterate_that_scores_best_on_held_out_data():
+    held_out = DATA[:10]
+    for validation in (0.25, held_out, list(held_out)):
+        estimator = HMMEstimator(4, validation=validation, max_iter=80, tol=0.0, random_state=0).fit(DATA[10:])
+        column = estimator.history_["validation"]
+        assert estimator.result_.best_iteration == np.argmax(column)
+    assert estimator.score(held_out) == pytest.approx(column.max())
+    with pytest.raises(DataError, match=r"setting 0.01 of 40 sequences aside leaves one part empty"):
+        HMMEstimator(validation=0.01).fit(DATA)
+
+
+@quiet
+def test_the_best_of_several_restarts_is_kept_whatever_the_number_of_jobs():
+    estimator = HQMMEstimator(2, n_init=3, max_iter=4, learner=Polar(sweeps=1), random_state=0).fit(DATA)
+    scores = [one.score for one in estimator.result_.restarts]
+    assert len(scores) == 3
+    assert estimator.result_.score == max(scores) > min(scores)
+    assert estimator.set_params(n_jobs=2).fit(DATA).result_.score == max(scores)
+
+
+@quiet
+def test_seeds_reproduce_and_differ():
+    one, same, other = (HQMMEstimator(2, max_iter=3, random_state=seed).fit(DATA).model_ for seed in (1, 1, 2))
+    assert one == same != other
+    generators = [np.random.default_rng(5) for _ in range(2)]
+    models = [HQMMEstimator(2, max_iter=3, random_state=generator).fit(DATA).model_ for generator in generators]
+    assert models[0] == models[1]
+
+
+@quiet
+def test_a_start_is_improved():
+    start = HQMMEstimator(2, max_iter=2, learner=Polar(sweeps=0), random_state=0).fit(DATA)
+    better = HQMMEstimator(2, start=start.model_, max_iter=3, learner=Polar(sweeps=0)).fit(DATA)
+    assert better.history_["train"][0] == pytest.approx(start.score(DATA))
+    assert better.score(DATA) > start.score(DATA)
+    with pytest.raises(ModelError, match="HMMEstimator starts from a model of class HMM, not from HQMM"):
+        HMMEstimator(start=start.model_).fit(DATA)
+
+
+@quiet
+@pytest.mark.parametrize("estimator", [HQMMEstimator(2), HQMMEstimator(2, n_blocks=2), HMMEstimator(2)])
+def test_an_initial_state_is_learned_or_kept_as_told(estimator):
+    estimator.set_params(max_iter=2, random_state=0)
+    fitted = {how: estimator.set_params(initial_state=how).fit(DATA).model_ for how in ("auto", "learn", "mixed")}
+    assert fitted["auto"] == fitted["learn"]
+    mixed = fitted["mixed"].initial
+    given = estimator.set_params(initial_state=fitted["auto"].initial).fit(DATA).model_
+    np.testing.assert_allclose(given.initial, fitted["auto"].initial, atol=1e-14)
+    if mixed.ndim == 1:
+        np.testing.assert_array_equal(mixed, [0.5, 0.5])
+    else:
+        blocks = mixed.reshape(-1, 2, 2)
+        np.testing.assert_allclose(blocks, np.broadcast_to(np.eye(2) / (2 * len(blocks)), blocks.shape))
+    learns = estimator.set_params(initial_state="auto", burn_in=3).fit(DATA).model_
+    stays = estimator.set_params(initial_state="learn").fit(DATA).model_
+    if isinstance(learns, HMM):
+        return  # EM scores whole sequences
+    assert not np.allclose(learns.initial, stays.initial)
+
+
+def test_an_initial_state_that_means_nothing_is_refused():
+    with pytest.raises(ValueError, match="initial_state must be 'auto', 'learn', 'mixed' or the state itself"):
+        HQMMEstimator(initial_state="zero").fit(DATA)
+    with pytest.raises(ModelError, match="no state of a NOOM"):
+        NOOMEstimator(initial_state="mixed").fit(DATA)
+
+
+# --- NOOMs ----------------------------------------------------------------------------------------------------
+
+
+@quiet
+@pytest.mark.parametrize("learner", ["polar", "cosm", "lbfgs", "adam", "givens"])
+def test_a_noom_is_learned_with_real_operators_and_a_pure_state(learner):
+    data = random_noom(2, 4)(np.random.default_rng(0)).sample(60, 30, random_state=0)
+    estimator = NOOMEstimator(2, learner=learner, max_iter=10, random_state=0).fit(data)
+    assert isinstance(estimator.model_, NOOM)
+    score = estimator.score(data)
+    assert score > estimator.history_["train"][0]
+    tolerance = 0.02 if learner in ("cosm", "adam", "polar") else 1e-9  # theirs is an average over the last epoch
+    assert score == pytest.approx(estimator.result_.score, abs=tolerance)
+
+
+def test_what_a_learner_makes_that_is_no_noom_is_refused():
+    for wrong in (random_hqmm(2, 3), random_hqmm(2, 3, real=True)):
+        with pytest.raises(ModelError, match=r"the learner has left the class of NOOMs, with HQMM"):
+            _as_noom(wrong(np.random.default_rng(0)))
+
+
+# --- weights --------------------------------------------------------------------------------------------------
+
+
+@quiet
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        HQMMEstimator(2, max_iter=20, random_state=0),
+        HQMMEstimator(2, learner="cosm", max_iter=3, random_state=0),
+        HMMEstimator(2, max_iter=20, random_state=0),
+    ],
+)
+def test_a_weight_is_as_good_as_copies_and_order_means_nothing(estimator):
+    """What scikit-learn's check_sample_weight_equivalence asks, with rows that are sequences of symbols."""
+    rng = np.random.default_rng(42)
+    X, counts = rng.integers(0, 3, (15, 6)), rng.integers(0, 5, 15)
+    assert (counts == 0).any()
+    assert (counts > 1).any()
+    repeated = estimator.fit(X.repeat(counts, axis=0)).model_
+    order = rng.permutation(15)
+    assert estimator.fit(X[order], sample_weight=counts[order]).model_ == repeated
+    assert estimator.fit(Sequences(X, weights=counts)).model_ == repeated
+    assert estimator.fit(X).model_ != repeated
+
+
+def test_weights_that_mean_nothing_are_refused():
+    for weights, message in (
+        (np.zeros(40), "Sample weights must contain at least one non-zero number"),
+        (np.ones(39), r"sample_weight must have one number per sequence: sample_weight.shape == \(40,\)"),
+        (-np.ones(40), "the weight -1.0 is not a non-negative number"),
+    ):
+        with pytest.raises(DataError, match=message):
+            HMMEstimator().fit(DATA, sample_weight=weights)
+
+
+@quiet
+def test_a_checkpoint_continues_a_fit(tmp_path):
+    path = tmp_path / "fit.checkpoint"
+    settings = {"learner": Polar(sweeps=3, max_iter=8), "random_state": 0}
+    whole = HQMMEstimator(2, **settings).fit(DATA)
+    calls = []
+
+    def interrupt(row, model):
+        calls.append(row)
+        return len(calls) == 4
+
+    fit(
+        settings["learner"],
+        random_hqmm(2, 6),
+        canonical(DATA),
+        checkpoint=path,
+        callbacks=[interrupt],
+        random_state=0,
+    )
+    again = HQMMEstimator(2, checkpoint=path, **settings).fit(DATA)
+    assert again.n_iter_ == 8
+    assert again.model_ == whole.model_
