@@ -16,6 +16,7 @@ MODULES = {
     "update-schemes": "hqmm.experiments.update_schemes",
     "initialisation": "hqmm.experiments.initialisation",
     "speedup": "hqmm.experiments.speedup",
+    "clock": "hqmm.experiments.clock",
 }
 
 
