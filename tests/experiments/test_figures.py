@@ -22,7 +22,7 @@ def texts(svg):
 
 def test_a_figure_is_text_and_ink_that_follow_the_page():
     svg = to_svg(example(), "one")
-    assert {"A title", "time (s)", "test DA", "HQMM, COSM", "true model"} <= {*texts(svg)}
+    assert {"A title", "time (s)", "test DA", "COSM", "true model"} <= {*texts(svg)}
     assert "currentColor" in svg
     assert COLOURS["cosm"] in svg
     assert "#123123" not in svg

@@ -12,7 +12,7 @@ from tests.experiments.made_up import made_up, numbered
 from hqmm.experiments.claims import judge_all
 from hqmm.experiments.reproduce import publish
 from hqmm.experiments.runner import perform
-from hqmm.report import page
+from hqmm.report import page, summary
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 OPTIONS = (
@@ -88,6 +88,16 @@ def test_the_page_needs_no_other_file_and_every_tag_is_closed(results):
 
     Balance().feed(html)
     assert open_tags == []
+
+
+def test_the_summary_names_the_figures_that_are_there_and_explains_what_does_not_hold(results):
+    experiments, folder = results
+    text = summary(experiments, judge_all(experiments, folder), folder)
+    assert (
+        "| **does not hold** | all squares are < 10 (Section 0) | at most 16 *Some numbers are larger.* |" in text
+    )
+    [name] = re.findall(r'<img src="([^"]+)"', text)
+    assert (folder / name).exists()
 
 
 def test_nothing_tells_where_it_was_computed(results):

@@ -12,8 +12,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from hqmm.experiments.protocol import LABELS
-
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -25,6 +23,15 @@ COLOURS = {
     "em": "#c77d0a",
     "markov": "#8a8a8a",
     "truth": "#8a8a8a",
+}
+# At lines there is little room.
+NAMES = {
+    "truth": "true model",
+    "em": "HMM (EM)",
+    "gs": "Givens search",
+    "cosm": "COSM",
+    "polar": "polar (default)",
+    "markov": "Markov chain",
 }
 # For curves that are no learner of the above: told apart by lightness as well.
 CYCLE = ("#0a84c6", "#c77d0a", "#2a9d5c", "#d1495b", "#8e6bbf", "#8a8a8a")
@@ -103,7 +110,7 @@ def note(axes: Axes, value: float, label: str, colour: str = _INK) -> None:
         label,
         xy=(1, value),
         xycoords=("axes fraction", "data"),
-        xytext=(6, 0),
+        xytext=(5, 0),
         textcoords="offset points",
         va="center",
         color=colour,
@@ -132,7 +139,7 @@ def spread(axes: Axes, distance: float = 11.0) -> None:
         if not moved:
             break
     for place, i in zip(placed, order, strict=True):
-        names[i].set_position((6, place - heights[i]))
+        names[i].set_position((5, place - heights[i]))
 
 
 def series(
@@ -146,7 +153,7 @@ def series(
     """Draw one learner's line in its colour, with its name at its right end."""
     colour = COLOURS[learner]
     axes.errorbar(x, y, yerr=sd, color=colour, marker=MARKERS[learner], elinewidth=1, **style)
-    note(axes, y[-1], LABELS[learner], colour)
+    note(axes, y[-1], NAMES[learner], colour)
 
 
 def legend_below(axes: Axes) -> None:

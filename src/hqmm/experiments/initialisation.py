@@ -55,7 +55,7 @@ def draw(rows: Rows) -> dict[str, Figure]:
     drawn: dict[str, Figure] = {}
     for name in values(rows, "set"):
         mine = where(rows, set=name)
-        with figures.panel(NAMES[name], "epoch", "validation DA") as (figure, axes):
+        with figures.panel(f"D{NAMES[name][1:]}", "epoch", "validation DA") as (figure, axes):
             for number, ((n, w), same) in enumerate(groups(mine, "n", "w").items()):
                 colour = figures.CYCLE[{2: 0, 4: 1, 6: 2}.get(n, 3)]
                 epochs = values(same, "iteration")[1:]

@@ -84,11 +84,12 @@ def redraw(experiment: Experiment, rows: Rows, output: Path) -> list[str]:
 
 def summarise(output: Path) -> tuple[Rows, Path]:
     """Judge the claims and build the page from all results that are in the folder."""
-    from hqmm.report import page
+    from hqmm.report import page, summary
 
     experiments = registry.select()
     claims = judge_all(experiments, output)
     write_csv(output / "claims.csv", claims)
+    write_atomically(output / "README.md", summary(experiments, claims, output).encode())
     path = output / "report.html"
     write_atomically(path, page(experiments, claims, output).encode())
     return claims, path

@@ -173,7 +173,7 @@ def draw(rows: Rows) -> dict[str, Figure]:
                 if line:
                     heights = [row["estimated_speedup"] for row in line]
                     axes.plot([row["numbers"] for row in line], heights, marker="o", color=colours[fraction])
-                    figures.note(axes, heights[-1], f"{fraction:.0%} of COSM's DA", colours[fraction])
+                    figures.note(axes, heights[-1], f"{fraction:.0%} of DA", colours[fraction])
             axes.set_yscale("log")
             axes.yaxis.set_major_formatter("{x:g}")
             figures.reference(axes, 1, "as fast", ":", figures.COLOURS["markov"])

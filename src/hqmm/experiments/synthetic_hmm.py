@@ -90,9 +90,9 @@ def draw(rows: Rows) -> dict[str, Figure]:
             if x == "w":
                 em = only(best, model="em", n=N_FIXED) if where(best, model="em", n=N_FIXED) else None
                 if em:
-                    figures.reference(axes, em["test_da"], f"HMM, EM, n = {N_FIXED}", "-.", figures.COLOURS["em"])
+                    figures.reference(axes, em["test_da"], f"HMM (EM), n = {N_FIXED}", "-.", figures.COLOURS["em"])
             figures.reference(axes, truth["test_da"], "true model")
-            name_of_chain = f"Markov chain of order {chain['order']}"
+            name_of_chain = f"order-{chain['order']} chain"
             figures.reference(axes, chain["test_da"], name_of_chain, ":", figures.COLOURS["markov"])
             figures.whole(axes, sorted(ticks))
             figures.spread(axes)

@@ -78,7 +78,7 @@ def draw(rows: Rows) -> dict[str, Figure]:
                     axes.plot(times, scores, color=figures.COLOURS[model], alpha=1 if number == 0 else 0.4)
                     axes.plot(times[-1:], scores[-1:], color=figures.COLOURS[model], marker=figures.MARKERS[model])
                     if number == 0:
-                        figures.note(axes, scores[-1], protocol.LABELS[model], figures.COLOURS[model])
+                        figures.note(axes, scores[-1], figures.NAMES[model], figures.COLOURS[model])
             figures.reference(axes, truth, "true model")
             axes.set_xscale("log")
             axes.xaxis.set_major_formatter("{x:g}")

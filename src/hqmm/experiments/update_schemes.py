@@ -68,7 +68,7 @@ def draw(rows: Rows) -> dict[str, Figure]:
     for name in values(rows, "set"):
         mine = where(rows, set=name)
         sizes = list(groups(mine, "n", "w"))
-        with figures.panel(NAMES[name], "epoch", "validation DA", (5.6, 4.2)) as (figure, axes):
+        with figures.panel(f"D{NAMES[name][1:]}", "epoch", "validation DA", (5.6, 4.2)) as (figure, axes):
             for n, w in sizes:
                 for scheme in reversed(SCHEMES):
                     curve = where(mine, n=n, w=w, scheme=scheme)[1:]

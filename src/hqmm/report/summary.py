@@ -1,0 +1,67 @@
+"""The same results as Markdown, for where repositories are read: the claims as a table, the figures as files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from hqmm.experiments.experiment import Experiment, Rows
+from hqmm.experiments.tables import read_csv
+
+
+def claims_table(claims: Rows) -> str:
+    """Return the claims as a Markdown table.
+
+    Examples
+    --------
+    >>> from hqmm.report import claims_table
+    >>> row = {"verdict": "holds", "claim": "1 < 2", "place": "Section 1", "measured": "1", "explanation": ""}
+    >>> print(claims_table([row]))
+    | verdict | the paper claims | measured here |
+    |---|---|---|
+    | holds | 1 < 2 (Section 1) | 1 |
+    """
+    lines = ["| verdict | the paper claims | measured here |", "|---|---|---|"]
+    for row in claims:
+        verdict = row["verdict"] if row["verdict"] == "holds" else f"**{row['verdict']}**"
+        explanation = f" *{row['explanation']}*" if row["explanation"] else ""
+        cells = (verdict, f"{row['claim']} ({row['place']})", f"{row['measured'] or ''}{explanation}")
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines)
+
+
+def summary(experiments: Iterable[Experiment], claims: Rows, folder: Path) -> str:
+    """Return the results in a folder as one Markdown text.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from hqmm.report import summary
+    >>> summary([], [], Path(tempfile.mkdtemp())).splitlines()[0]
+    '# The paper, reproduced'
+    """
+    parts = [
+        "# The paper, reproduced",
+        "Written by `hqmm reproduce`; `report.html` shows the same with every table on one page.",
+        claims_table(claims),
+    ]
+    for experiment in experiments:
+        path, table = folder / f"{experiment.name}.json", folder / f"{experiment.name}.csv"
+        if not path.exists():
+            continue
+        about = json.loads(path.read_text(encoding="utf-8"))
+        parts.append(f"## {experiment.title} ({experiment.place})")
+        parts += [f"Not run: {problem}" for problem in about["problems"]]
+        if table.exists():
+            figures = " ".join(
+                f'<img src="{name}" alt="{experiment.title}" width="48%">' for name in about["figures"]
+            )
+            parts += [experiment.see(read_csv(table)), figures]
+        parts.append(
+            f"{about['scale']} scale, {about['finished']} of {about['runs']} runs, {about['seconds']:.0f} s of "
+            f"processor time; {about['machine']}; {about['date']}; seed {about['seed']}. Alone: "
+            f"`hqmm reproduce {experiment.name} --scale {about['scale']}`"
+        )
+    return "\n\n".join(parts) + "\n"
