@@ -75,6 +75,7 @@ def ratio(n, w, estimated, measured=None, fraction=1.0):
         "fraction": fraction,
         "cosm_seconds": 1.0,
         "cosm_da": 0.2,
+        "gs_seconds": 5.0,
         "gs_da": 0.1,
         "estimated_speedup": estimated,
         "measured_speedup": measured,

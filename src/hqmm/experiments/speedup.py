@@ -22,24 +22,38 @@ LAST_STEPS = 10
 FRACTIONS = (0.5, 0.75, 0.9, 1.0)
 N_FIXED = 5
 LARGEST = (6, 6)
-# For each scale: n at w = 1, w at n = 5, seeds, most epochs, processor seconds of a Givens search in these models
-# and in the largest one (0: not run).
+# For each scale: n at w = 1, w at n = 5, seeds, most epochs, processor seconds of a Givens search, and of the
+# first one in the largest model (0: that model is not run).
 PLAN: dict[Scale, tuple[tuple[int, ...], tuple[int, ...], int, int, float, float]] = {
     "tiny": ((2,), (), 1, 4, 0.3, 0.0),
     "quick": ((2, 4, 6), (3,), 1, 200, 3.0, 6.0),
-    "paper": ((2, 3, 4, 5, 6), (2, 3, 4, 5, 6), 3, 200, 12.0, 150.0),
+    "paper": ((2, 3, 4, 5, 6), (2, 3, 4, 5, 6), 3, 200, 10.0, 150.0),
 }
 
 
 def runs(scale: Scale, seed: int) -> list[Run]:
     """Return one run for each size and seed; both learners are in it, so that they meet the same machine."""
     by_n, by_w, seeds, epochs, short, long = PLAN[scale]
-    sizes = [*((n, 1, short) for n in by_n), *((N_FIXED, w, short) for w in by_w)]
-    sizes += [(*LARGEST, long)] if long else []
+    sizes = [*((n, 1) for n in by_n), *((N_FIXED, w) for w in by_w), *([LARGEST] if long else [])]
     data = protocol.source("hmm")
+
+    def limit(size: tuple[int, int], number: int) -> float:
+        """Once, in the largest model, Givens search gets long enough to show how far behind it is."""
+        return long if size == LARGEST and number == 0 else short
+
     return [
-        Run({"data": data, "n": n, "w": w, "seed": seed + number, "epochs": epochs, "limit": limit}, limit + 5)
-        for n, w, limit in sizes
+        Run(
+            {
+                "data": data,
+                "n": n,
+                "w": w,
+                "seed": seed + number,
+                "epochs": epochs,
+                "limit": limit((n, w), number),
+            },
+            limit((n, w), number) + 5,
+        )
+        for n, w in sizes
         for number in range(seeds)
     ]
 
@@ -124,7 +138,10 @@ def _extrapolated(rows: Rows, goal: float) -> float:
 
 
 def typical(rows: Rows) -> Rows:
-    """Return, for each size and fraction, the medians over seeds."""
+    """Return, for each size and fraction, the medians over seeds.
+
+    Where Givens search never came so far, the speedup is more than the time that it was given, in COSM's.
+    """
     found: Rows = []
     for (n, w, fraction), same in groups(rows, "n", "w", "fraction").items():
         measured = [row["measured_speedup"] for row in same]
@@ -141,17 +158,12 @@ def typical(rows: Rows) -> Rows:
                 "estimated_speedup": median(row["estimated_speedup"] for row in same),
                 "reached": sum(value is not None for value in measured),
                 "measured_speedup": None if None in measured else median(measured),
-                "speedup_is_more_than": _least(same) if None in measured else None,
+                "speedup_is_more_than": max(
+                    (row["speedup_is_more_than"] for row in same if row["measured_speedup"] is None), default=None
+                ),
             }
         )
     return found
-
-
-def _least(rows: Rows) -> float:
-    """Return the median of what the speedup is at least: the measured one, or that of the time spent in vain."""
-    return median(
-        row["speedup_is_more_than"] if row["measured_speedup"] is None else row["measured_speedup"] for row in rows
-    )
 
 
 def draw(rows: Rows) -> dict[str, Figure]:
@@ -200,7 +212,7 @@ def draw(rows: Rows) -> dict[str, Figure]:
                 color=colour,
                 fillstyle="none",
             )
-        axes.plot([], [], "^", color=figures.CYCLE[-1], fillstyle="none", label="at least (never reached)")
+        axes.plot([], [], "^", color=figures.CYCLE[-1], fillstyle="none", label="at least (not reached)")
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter("{x:g}")
@@ -211,11 +223,11 @@ def draw(rows: Rows) -> dict[str, Figure]:
 
 def see(rows: Rows) -> str:
     """Say what the estimate and the measurement come to for the largest model."""
-    row = _largest(typical(rows))
+    row, run = _largest(typical(rows)), _longest(rows)
     measured = (
-        f"measured it is {row['measured_speedup']:.0f}"
-        if row["measured_speedup"] is not None
-        else f"Givens search never came there, given {row['speedup_is_more_than']:.0f} times as long"
+        f"measured it is {run['measured_speedup']:.0f}"
+        if run["measured_speedup"] is not None
+        else f"Givens search never came there, given {run['speedup_is_more_than']:.0f} times as long"
     )
     return (
         f"For the largest model, ({row['n']},6,{row['w']}), the paper's estimate of the speedup to COSM's own DA "
@@ -233,6 +245,11 @@ def _largest(medians: Rows) -> Row:
     return max(where(medians, fraction=1.0), key=lambda row: row["numbers"])
 
 
+def _longest(rows: Rows) -> Row:
+    """Return the run of the largest model that gave Givens search most time."""
+    return max(where(rows, fraction=1.0), key=lambda row: (row["numbers"], row["gs_seconds"]))
+
+
 def more_than_150(rows: Rows) -> Verdict:
     """Ask whether the estimate for the largest model and all of COSM's DA is above 150."""
     if not where(rows, n=LARGEST[0], w=LARGEST[1]):
@@ -246,7 +263,7 @@ def measured_150(rows: Rows) -> Verdict:
     """Ask whether Givens search was given 150 times COSM's time in the largest model without reaching its DA."""
     if not where(rows, n=LARGEST[0], w=LARGEST[1]):
         return Verdict("the largest model, (6,6,6), was not run", None)
-    row = _largest(typical(rows))
+    row = _longest(rows)
     if row["measured_speedup"] is not None:
         return Verdict(f"measured: {row['measured_speedup']:.0f} times", row["measured_speedup"] > 150)
     least = row["speedup_is_more_than"]

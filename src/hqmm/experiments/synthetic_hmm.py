@@ -17,7 +17,7 @@ N_FIXED = 5
 PLAN: dict[Scale, tuple[tuple[int, ...], tuple[int, ...], int, int, float]] = {
     "tiny": ((2,), (2,), 1, 1, 0.2),
     "quick": ((2, 4, 5, 6), (1, 2, 3), 1, 2, 2.0),
-    "paper": ((2, 3, 4, 5, 6), (1, 2, 3, 4, 5, 6), 3, 5, 15.0),
+    "paper": ((2, 3, 4, 5, 6), (1, 2, 3, 4, 5, 6), 3, 5, 10.0),
 }
 LEARNERS = ("cosm", "gs", "polar")
 

@@ -18,7 +18,7 @@ LEARNERS = ("gs", "cosm", "polar")
 PLAN: dict[Scale, tuple[tuple[int, ...], int, float]] = {
     "tiny": ((2,), 1, 0.2),
     "quick": ((2, 3, 4, 5, 6), 2, 2.0),
-    "paper": ((2, 3, 4, 5, 6), 5, 15.0),
+    "paper": ((2, 3, 4, 5, 6), 5, 10.0),
 }
 
 

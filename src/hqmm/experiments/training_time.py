@@ -20,7 +20,7 @@ BATCH = 30
 PLAN: dict[Scale, tuple[tuple[tuple[int, int], ...], int, int, float]] = {
     "tiny": (SIZES[:1], 3, 1, 0.2),
     "quick": (SIZES, 60, 1, 4.0),
-    "paper": (SIZES, 60, 3, 40.0),
+    "paper": (SIZES, 60, 3, 25.0),
 }
 
 
