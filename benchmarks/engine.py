@@ -132,6 +132,23 @@ def single_precision() -> Iterator[Row]:
             yield Row(f"n = {n}", double / single, "times")
 
 
+def zeros() -> Iterator[Row]:
+    """Operators that lead from a share of the states to a share of the states, against full ones; m = 64."""
+    data, rng = data_of(200, 300), np.random.default_rng(0)
+    full = form_of(64)
+    with one_core():
+        for share in (0.75, 0.5, 0.35):
+            kept = (rng.random((2, 6, 64)) < share) | (np.arange(64) == 0)
+            sparse = LinearForm(
+                full.operators * kept[0, :, :, None] * kept[1, :, None, :], full.initial, full.evaluation
+            )
+            slow, fast = best_times(
+                lambda: gradient(full, data, threads=1, method="batched"),
+                lambda f=sparse: gradient(f, data, threads=1, method="batched", slopes_of_zeros=False),
+            )
+            yield Row(f"{share:.0%} of rows and columns", slow / fast, "times", note=f"{fast * 1e3:.1f} ms")
+
+
 def shared_prefixes() -> Iterator[Row]:
     """Shared prefixes against sequences side by side, on PAutomaC's training sets (if HQMM_DATA names them)."""
     folder = Path(os.environ.get("HQMM_DATA", "")) / "pautomac"
@@ -176,6 +193,7 @@ ROWS = [
     long_sequence,
     memory,
     single_precision,
+    zeros,
     shared_prefixes,
     cost_model,
 ]

@@ -9,7 +9,21 @@ from hqmm import Sequences
 from hqmm.linear import LinearForm
 
 METHODS = ["single", "batched", "pairs", "triples", "prefixes"]
+
+
+def sparse_form(rng, m, s):
+    """An HMM that emits on its transitions, each symbol from a few states to a few others."""
+    operators = np.zeros((s, m, m))
+    few = max(1, m // 3)
+    for y in range(s):
+        rows, columns = (rng.choice(m, few, replace=False) for _ in range(2))
+        operators[y][np.ix_(rows, columns)] = rng.random((few, few))
+    operators[:, 0, 0] += 0.1  # something is always possible
+    return LinearForm(operators / operators.sum(axis=(0, 1)).max(), np.full(m, 1 / m), np.ones(m))
+
+
 KINDS = {
+    "sparse": sparse_form,
     "hmm": lambda rng, m, s: random_hmm(rng, m, s).linear,
     "oom": lambda rng, m, s: random_oom(rng, m, s).linear,
     "hqmm": lambda rng, m, s: random_hqmm(rng, max(1, round(m**0.5)), s, 2).linear,

@@ -17,7 +17,8 @@ from tests.engine.plain import (
 )
 
 from hqmm import Sequences
-from hqmm.engine import gradient, log_likelihood
+from hqmm.engine import explain_plan, gradient, log_likelihood
+from hqmm.engine.words import letters, operators_of
 from hqmm.linear import LinearForm
 
 
@@ -166,3 +167,27 @@ def test_float32_gradients_are_good_to_four_digits(method):
         assert rough.operators.dtype == np.float64
         assert_close(rough.operators, exact.operators, tolerance=1e-4)
         assert_close(rough.evaluation, exact.evaluation, tolerance=1e-4)
+
+
+@given(seed=st.integers(0, 2**32), m=st.integers(16, 40), s=st.integers(1, 4), missing=st.booleans())
+def test_zeros_need_no_gradient_where_the_caller_says_so(seed, m, s, missing):
+    rng = np.random.default_rng(seed)
+    form = random_form(rng, "sparse", m, s)
+    sequences = random_sequences(rng, s, 12, 20, missing)
+    whole, part = (gradient(form, sequences, method="batched", slopes_of_zeros=zeros) for zeros in (True, False))
+    np.testing.assert_array_equal(part.log_likelihood, whole.log_likelihood)
+    np.testing.assert_array_equal(part.initial, whole.initial)
+    occupied = form.operators.any(axis=2)
+    assert_close(part.operators[occupied], whole.operators[occupied])
+    if not missing:
+        assert not part.operators[~occupied].any()
+
+
+def test_rows_of_zeros_are_left_out_where_there_are_many():
+    form = random_form(np.random.default_rng(0), "sparse", 30, 3)
+    words = letters(3)
+    dense, closed = (operators_of(form, words, np.float64, dense=dense) for dense in (True, False))
+    assert (dense.sources.counts == 30).all()
+    assert (closed.sources.counts[:3] <= 11).all()
+    assert closed.sources.counts[3] > 11  # "missing" is the sum of all
+    assert explain_plan(form, Sequences([[0, 1, 2]] * 3), method="batched").predicted_seconds["batched"] > 0

@@ -6,13 +6,13 @@ from hqmm.engine.tiles import addresses, advance, aligned, lanes, outer, padded,
 
 
 @njit
-def multiply(tiles, count, A, ia, B, b, inner, C, ic, vectors, add):
-    product(tiles[0], count, A, ia, 0, B, b, inner, C, ic, 0, vectors, add)
+def multiply(tiles, count, A, ia, pick, B, b, inner, C, ic, vectors, add):
+    product(tiles[0], count, A, ia, 0, pick, 0 if len(pick) else -1, B, b, inner, C, ic, 0, vectors, add)
 
 
 @njit
-def multiply_outer(tiles, count, A, ia, rows, B, ib, C, vectors):
-    outer(tiles[1], count, A, ia, 0, rows, B, ib, 0, C, 0, vectors)
+def multiply_outer(tiles, count, A, ia, pick, rows, B, ib, C, vectors):
+    outer(tiles[1], count, A, ia, 0, pick, 0 if len(pick) else -1, rows, B, ib, 0, C, 0, vectors)
 
 
 @njit
@@ -38,10 +38,13 @@ def test_products_gather_and_scatter_rows(m, dtype):
         A, B, C = (random(rng, rows, m, dtype) for rows in (30, m + 3, 25))
         ia, ic = rng.integers(0, 30, count), rng.permutation(25)[:count]
         for add in (0, 1):
-            want = C.astype(np.float64)
-            want[ic] = add * want[ic] + A[ia, :m].astype(np.float64) @ B[3:]
-            multiply(addresses(dtype), count, A, ia, B, 3, m, C, ic, C.shape[1] // lanes(dtype), add)
-            np.testing.assert_allclose(C, want, atol=TOLERANCE[dtype] * m, rtol=0)
+            for pick in (np.arange(0), rng.permutation(m)[: (m + 1) // 2]):
+                chosen = pick if len(pick) else np.arange(m)
+                inner = len(chosen)
+                want = C.astype(np.float64)
+                want[ic] = add * want[ic] + A[ia][:, chosen].astype(np.float64) @ B[3 : 3 + inner]
+                multiply(addresses(dtype), count, A, ia, pick, B, 3, inner, C, ic, C.shape[1] // lanes(dtype), add)
+                np.testing.assert_allclose(C, want, atol=TOLERANCE[dtype] * m, rtol=0)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -51,9 +54,13 @@ def test_outer_products_add_up(m, dtype):
     for count in (1, 2, 3, 4, 5, 11):
         A, B, C = (random(rng, rows, m, dtype) for rows in (30, 40, m))
         ia, ib = rng.integers(0, 30, count), rng.integers(0, 40, count)
-        want = C + A[ia, :m].astype(np.float64).T @ B[ib]
-        multiply_outer(addresses(dtype), count, A, ia, m, B, ib, C, C.shape[1] // lanes(dtype))
-        np.testing.assert_allclose(C, want, atol=TOLERANCE[dtype] * count, rtol=0)
+        for pick in (np.arange(0), rng.permutation(m)[: (m + 1) // 2]):
+            chosen = pick if len(pick) else np.arange(m)
+            rows = len(chosen)
+            want = C.astype(np.float64)
+            want[:rows] += A[ia][:, chosen].astype(np.float64).T @ B[ib]
+            multiply_outer(addresses(dtype), count, A, ia, pick, rows, B, ib, C, C.shape[1] // lanes(dtype))
+            np.testing.assert_allclose(C, want, atol=TOLERANCE[dtype] * count, rtol=0)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -138,6 +138,7 @@ def gradient(
     threads: int | None = None,
     method: str | None = None,
     dtype: Any = np.float64,
+    slopes_of_zeros: bool = True,
 ) -> Gradient:
     """Return the log-likelihoods and the gradient of their weighted sum by T, r₀ and σ.
 
@@ -151,6 +152,9 @@ def gradient(
     burn_in_gradient : bool
         By default the state x_b after the burn-in is a constant (as in the paper's code), and r₀ has no gradient
         if b > 0. If true, ℓ = log P(all) − log P(first b) is differentiated in full.
+    slopes_of_zeros : bool
+        If false, the gradient by a row of T_y that is zero throughout may be left at zero, which saves its cost:
+        for learners under whose updates zeros stay.
 
     Returns
     -------
@@ -173,7 +177,7 @@ def gradient(
     from hqmm.engine.plan import make_plan
 
     plan = make_plan(form, sequences, burn_in=burn_in, threads=threads, method=method, dtype=dtype)
-    job = evaluate.job_of(form, sequences, plan, burn_in, burn_in_gradient, dtype)
+    job = evaluate.job_of(form, sequences, plan, burn_in, burn_in_gradient, dtype, slopes_of_zeros)
     values, operators, initial, evaluation = evaluate.gradient(job)
     evaluate.refuse_negative(form, job, values)
     for part in (operators, initial, evaluation):

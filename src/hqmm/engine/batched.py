@@ -52,11 +52,14 @@ def forward(of, layout, X, powers):
     """Fill X, block after block; row r holds 2^powers[r] times its state."""
     address, T, m, vectors, checks = of.tiles[0], of.transposed, of.m, of.vectors, of.checks
     tokens, starts, parent, rows = layout.block_token, layout.block_start, layout.parent, np.arange(len(X))
+    pick, inner, closed = of.sources
     low, high = of.low, 1 / of.low
     X[0], powers[0] = of.start, of.start_power
     for block in range(len(tokens)):
         first, last = starts[block], starts[block + 1]
-        product(address, last - first, X, parent, first, T, tokens[block] * m, m, X, rows, first, vectors, 0)
+        count, where = inner[tokens[block]], tokens[block] * m
+        p = where if closed else -1
+        product(address, last - first, X, parent, first, pick, p, T, where, count, X, rows, first, vectors, 0)
         for row in range(first, last):
             powers[row] = powers[parent[row]]
             fine = low < X[row, m] < high
@@ -110,6 +113,7 @@ def backward(of, layout, X, powers, Z, G, weights, cuts, first_level, burn_level
     ``Z`` is a ring: the functional of row r stands in row r mod its length, a power of two.
     """
     address, N, m, vectors, mask = of.tiles[0], of.plain, of.m, of.inner_vectors, len(Z) - 1
+    pick, inner, closed = of.targets
     tokens, starts, parent = layout.block_token, layout.block_start, layout.parent
     rows, parents = np.arange(len(X)) & mask, parent & mask
     left, right = np.empty(len(Z), np.int64), np.empty(len(Z), np.int64)
@@ -128,8 +132,11 @@ def backward(of, layout, X, powers, Z, G, weights, cuts, first_level, burn_level
                 for row in range(first, end):
                     prefetch(X, parent[row])
                 if level > 0:
-                    where = tokens[block] * m
-                    product(address, end - first, Z, rows, first, N, where, m, Z, parents, first, vectors, 1)
+                    count, where = inner[tokens[block]], tokens[block] * m
+                    p, height = where if closed else -1, end - first
+                    product(
+                        address, height, Z, rows, first, pick, p, N, where, count, Z, parents, first, vectors, 1
+                    )
         _collect(of, layout, X, Z, G, start, last, left, right, sizes, present)
         last = start
     if not whole:
@@ -184,6 +191,7 @@ def _collect(of, layout, X, Z, G, start_level, stop_level, left, right, sizes, p
     """Add β xᵀ over the rows of a segment to G, all rows of a token in one product."""
     address, m, vectors = of.tiles[1], of.m, of.inner_vectors
     tokens, starts, parent = layout.block_token, layout.block_start, layout.parent
+    pick, inner, closed = of.slopes
     start, stop = layout.level_block[start_level], layout.level_block[stop_level]
     kinds = 0
     for block in range(start, stop):
@@ -206,20 +214,25 @@ def _collect(of, layout, X, Z, G, start_level, stop_level, left, right, sizes, p
     for i in range(kinds):
         token = present[i]
         end, sizes[token] = sizes[token], 0
-        outer(address, end - place, Z, left, place, m, X, right, place, G, token * m, vectors)
+        count, where = inner[token], token * m
+        p = where if closed else -1
+        outer(address, end - place, Z, left, place, pick, p, count, X, right, place, G, where, vectors)
         place = end
 
 
 @kernel
 def _to_root(of, layout, Z, rows):
     """Carry the functionals of the first level to row 0: a block has one parent, so its rows are summed first."""
+    address, N, vectors = of.tiles[0], of.plain, of.inner_vectors
+    pick, inner, closed = of.targets
     for block in range(layout.level_block[1]):
         first, last = layout.block_start[block], layout.block_start[block + 1]
         for row in range(first + 1, last):
             for j in range(Z.shape[1]):
                 Z[rows[first], j] += Z[rows[row], j]
-        where = layout.block_token[block] * of.m
-        product(of.tiles[0], 1, Z, rows, first, of.plain, where, of.m, Z, rows, 0, of.inner_vectors, 1)
+        count, where = inner[layout.block_token[block]], layout.block_token[block] * of.m
+        p = where if closed else -1
+        product(address, 1, Z, rows, first, pick, p, N, where, count, Z, rows, 0, vectors, 1)
 
 
 @kernel

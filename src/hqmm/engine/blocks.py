@@ -120,6 +120,7 @@ def block_gradient(
         burn_in=burn_in,
         burn_in_gradient=burn_in_gradient,
         threads=threads,
+        slopes_of_zeros=False,  # an operator that is zero gets none, whatever ∂ℓ/∂T is there
     )
     result = np.zeros_like(K)
     from_real_blocks(K, real.operators, result)

@@ -63,11 +63,21 @@ class Part(NamedTuple):
     evaluation: FloatArray
 
 
-def job_of(form: LinearForm, sequences: Sequences, plan: Plan, burn_in: int, whole: bool, dtype: Any) -> Job:
+def job_of(
+    form: LinearForm,
+    sequences: Sequences,
+    plan: Plan,
+    burn_in: int,
+    whole: bool,
+    dtype: Any,
+    slopes_of_zeros: bool = True,
+) -> Job:
     """Gather what the kernels read."""
     words = words_of(sequences.codes, sequences.offsets, form.n_symbols, plan.word_length, burn_in)
     corpus = Corpus(sequences.codes, sequences.offsets, sequences.weights, burn_in, whole or burn_in == 0)
-    return Job(operators_of(form, words, dtype), words, corpus, plan)
+    dense = plan.method == "single"
+    of = operators_of(form, words, dtype, dense=dense, slopes_of_zeros=slopes_of_zeros)
+    return Job(of, words, corpus, plan)
 
 
 def log_likelihood(job: Job) -> FloatArray:

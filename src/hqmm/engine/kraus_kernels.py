@@ -164,13 +164,15 @@ def trace(X, first, n, counted, mixed):
 @kernel
 def _multiply(run, count, A, take, E, y, C, put, add):
     """C[put[q]] (+)= A[take[q]] E[y] for q < count."""
-    product(run, count, A, take, 0, E, y * E.shape[1], E.shape[1], C, put, 0, C.shape[1] // _LANES, add)
+    inner = E.shape[1]
+    product(run, count, A, take, 0, take, -1, E, y * inner, inner, C, put, 0, C.shape[1] // _LANES, add)
 
 
 @kernel
 def _collect(run, count, A, take, X, before, G, y):
     """G[y] += Aᵀ X over ``count`` pairs of vectors."""
-    outer(run, count, A, take, 0, G.shape[1], X, before, 0, G, y * G.shape[1], G.shape[2] // _LANES)
+    rows = G.shape[1]
+    outer(run, count, A, take, 0, take, -1, rows, X, before, 0, G, y * rows, G.shape[2] // _LANES)
 
 
 @kernel

@@ -109,16 +109,17 @@ class Work(NamedTuple):
     edges: int  # of the prefix tree
     itemsize: int
     lanes: int
+    filled: float = 1.0  # of the operators' rows and columns; the others are left out of matrix products
 
     def width(self, extra: int) -> int:
         """Numbers in a row of m + ``extra``, padded to whole vectors."""
         return -(-(self.m + extra) // self.lanes) * self.lanes
 
-    def product(self, rows: float, operators: float, extra: int) -> float:
+    def product(self, rows: float, operators: float, extra: int, filled: float = 1.0) -> float:
         """Seconds of a product of ``rows`` states with one of so many operators."""
-        size = self.m * self.width(extra) * self.itemsize
+        size = filled * self.m * self.width(extra) * self.itemsize
         read = next(speed for limit, speed in _READ if size * operators <= limit)
-        return max(2 * rows * self.m * self.width(extra) * self.itemsize / (8 * _FLOPS), size / read)
+        return max(2 * rows * filled * self.m * self.width(extra) * self.itemsize / (8 * _FLOPS), size / read)
 
     def rows(self, method: str) -> float:
         """Return the number of steps."""
@@ -150,8 +151,9 @@ def predict(work: Work, method: str, pieces: int = 1) -> float:
         each = max(1.0, abreast / max(1.0, -operators * math.expm1(-abreast / operators)))
     call = _SMALL_STEP if method == "single" and work.m + 1 <= 2 * work.lanes else _CALL
     row = 0.0 if method == "single" else _ROW
-    forward = (call + work.product(each, operators, letters)) / each + row
-    backward = (call + work.product(each, operators, 0)) / each + work.product(6, 1, 0) / 6 + row
+    filled = work.filled if method in ("batched", "prefixes") else 1.0
+    forward = (call + work.product(each, operators, letters, filled)) / each + row
+    backward = (call + work.product(each, operators, 0, filled)) / each + work.product(6, 1, 0, filled) / 6 + row
     backward += work.width(letters) * work.itemsize / _STATE_READ if method != "single" else _SMALL_STEP
     seconds = work.rows(method) * (forward + backward * work.scored / max(1, work.total)) + _PIECE * (1 + pieces)
     if method != "single":
@@ -224,6 +226,7 @@ def make_plan(
 
 def _work(form: LinearForm, sequences: Sequences, burn_in: int, method: str | None, dtype: Any) -> Work:
     from hqmm.engine.tiles import lanes
+    from hqmm.engine.words import filled
 
     lengths, total = sequences.lengths, sequences.n_symbols
     scored = total if burn_in == 0 else int(np.maximum(lengths - burn_in, 0).sum())
@@ -233,7 +236,8 @@ def _work(form: LinearForm, sequences: Sequences, burn_in: int, method: str | No
         edges = _prefixes(sequences).edges
     longest = int(lengths.max()) if count else 0
     size = np.dtype(dtype).itemsize
-    return Work(form.dimension, form.n_symbols, count, total, scored, longest, edges, size, lanes(dtype))
+    share = round(filled(form.operators), 2)
+    return Work(form.dimension, form.n_symbols, count, total, scored, longest, edges, size, lanes(dtype), share)
 
 
 class _Prefixes(NamedTuple):

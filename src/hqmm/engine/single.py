@@ -223,4 +223,5 @@ def _collect(of, tokens, begin, end, X, Z, G, places, counts):
     for letter in range(letters):
         first, count = starts[letter], fill[letter] - starts[letter]
         if count > 0:
-            outer(of.tiles[1], count, Z, left, first, of.m, X, right, first, G, letter * of.m, of.inner_vectors)
+            where, vectors = letter * of.m, of.inner_vectors
+            outer(of.tiles[1], count, Z, left, first, left, -1, of.m, X, right, first, G, where, vectors)

@@ -5,8 +5,11 @@ packing 36 × 36 matrices than on multiplying them, cannot gather its rows, and 
 tile is written here once: r rows × v vectors of accumulators stay in registers while k runs. Rows are named by
 index arrays, which makes gathering and scattering states free of copies.
 
-- ``product``: C[ic[q]] (+)= Σ_k A[ia[q], k] B[k], rows of states times an operator;
-- ``outer``: C[i] += Σ_k A[ia[k], i] B[ib[k]], the gradient of an operator, Σ β αᵀ.
+- ``product``: C[ic[q]] (+)= Σ_k A[ia[q], pick[k]] B[k], rows of states times an operator;
+- ``outer``: C[i] += Σ_k A[ia[k], pick[i]] B[ib[k]], the gradient of an operator, Σ β αᵀ.
+
+From a place p of ``pick`` on stand the entries of a state that an operator looks at: its rows of zeros cost
+nothing. Where p is negative that is every entry, in order.
 
 Both are compiled once for each number type and called by address (``addresses``), or every kernel that uses them
 would compile them again. Arrays are C-contiguous, rows padded to whole vectors.
@@ -164,92 +167,115 @@ def _switch(builder: Any, scalar: Any, vectors: Any, rows: Any, body: Callable[[
     builder.position_at_end(done)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _product_tile(typing: Any, v: Any, r: Any, A: Any, lda: Any, ia: Any, B: Any, ldb: Any, n: Any, C: Any,
-                  ldc: Any, ic: Any, row: Any, column: Any, add: Any) -> Any:  # fmt: skip
-    """C[ic[row+q], column:] (+)= Σ_k A[ia[row+q], k] B[k, column:] for q < r, k < n."""
-    signature = types.void(v, r, A, lda, ia, B, ldb, n, C, ldc, ic, row, column, add)
+def _product_tile_of(picked: bool) -> Any:
+    @intrinsic  # type: ignore[untyped-decorator]
+    def tile(typing: Any, v: Any, r: Any, A: Any, lda: Any, ia: Any, pick: Any, p: Any, B: Any, ldb: Any, n: Any,
+             C: Any, ldc: Any, ic: Any, row: Any, column: Any, add: Any) -> Any:  # fmt: skip
+        """C[ic[row+q], column:] (+)= Σ_k A[ia[row+q], pick[p+k]] B[k, column:] for q < r, k < n."""
+        signature = types.void(v, r, A, lda, ia, pick, p, B, ldb, n, C, ldc, ic, row, column, add)
 
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        v_, r_, A_, lda_, ia_, B_, ldb_, n_, C_, ldc_, ic_, row_, column_, add_ = args
-        left, right, target = (_Matrix(builder, *pair) for pair in ((A_, lda_), (B_, ldb_), (C_, ldc_)))
-        flag = builder.icmp_unsigned("!=", add_, ir.Constant(add_.type, 0))
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            v_, r_, A_, lda_, ia_, pick_, p_, B_, ldb_, n_, C_, ldc_, ic_, row_, column_, add_ = args
+            left, right, target = (_Matrix(builder, *pair) for pair in ((A_, lda_), (B_, ldb_), (C_, ldc_)))
+            flag = builder.icmp_unsigned("!=", add_, ir.Constant(add_.type, 0))
 
-        def body(tile: _Tile) -> None:
-            places = [builder.add(row_, ir.Constant(_WORD, q)) for q in range(tile.rows)]
-            sources = [left.at(builder.load(builder.gep(ia_, [q])), ir.Constant(_WORD, 0)) for q in places]
-            targets = [target.at(builder.load(builder.gep(ic_, [q])), column_) for q in places]
-            _emit(
-                tile,
-                n_,
-                lambda k: [builder.load(builder.gep(pointer, [k])) for pointer in sources],
-                lambda k: right.at(k, column_),
-                targets,
-                flag,
-            )
+            def body(tile: _Tile) -> None:
+                places = [builder.add(row_, ir.Constant(_WORD, q)) for q in range(tile.rows)]
+                sources = [left.at(builder.load(builder.gep(ia_, [q])), ir.Constant(_WORD, 0)) for q in places]
+                targets = [target.at(builder.load(builder.gep(ic_, [q])), column_) for q in places]
 
-        _switch(builder, context.get_data_type(A.dtype), v_, r_, body)
-        return context.get_dummy_value()
+                def factors(k: Any) -> Any:
+                    entry = builder.load(builder.gep(pick_, [builder.add(p_, k)])) if picked else k
+                    return [builder.load(builder.gep(pointer, [entry])) for pointer in sources]
 
-    return signature, codegen
+                _emit(tile, n_, factors, lambda k: right.at(k, column_), targets, flag)
 
+            _switch(builder, context.get_data_type(A.dtype), v_, r_, body)
+            return context.get_dummy_value()
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _outer_tile(typing: Any, v: Any, r: Any, n: Any, A: Any, lda: Any, ia: Any, B: Any, ldb: Any, ib: Any,
-                C: Any, ldc: Any, row: Any, column: Any) -> Any:  # fmt: skip
-    """C[row+q, column:] += Σ_k A[ia[k], row+q] B[ib[k], column:] for q < r, k < n."""
-    signature = types.void(v, r, n, A, lda, ia, B, ldb, ib, C, ldc, row, column)
+        return signature, codegen
 
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        v_, r_, n_, A_, lda_, ia_, B_, ldb_, ib_, C_, ldc_, row_, column_ = args
-        left, right, target = (_Matrix(builder, *pair) for pair in ((A_, lda_), (B_, ldb_), (C_, ldc_)))
-
-        def body(tile: _Tile) -> None:
-            places = [ir.Constant(_WORD, q) for q in range(tile.rows)]
-
-            def factors(k: Any) -> Any:
-                base = left.at(builder.load(builder.gep(ia_, [k])), row_)
-                return [builder.load(builder.gep(base, [q])) for q in places]
-
-            _emit(
-                tile,
-                n_,
-                factors,
-                lambda k: right.at(builder.load(builder.gep(ib_, [k])), column_),
-                [target.at(builder.add(row_, q), column_) for q in places],
-                ir.Constant(ir.IntType(1), 1),
-            )
-
-        _switch(builder, context.get_data_type(A.dtype), v_, r_, body)
-        return context.get_dummy_value()
-
-    return signature, codegen
+    return tile
 
 
-def _product(count, A, lda, ia, B, ldb, inner, C, ldc, ic, vectors, width, add):  # type: ignore[no-untyped-def]
+def _outer_tile_of(picked: bool) -> Any:
+    @intrinsic  # type: ignore[untyped-decorator]
+    def tile(typing: Any, v: Any, r: Any, n: Any, A: Any, lda: Any, ia: Any, pick: Any, p: Any, B: Any, ldb: Any,
+             ib: Any, C: Any, ldc: Any, row: Any, column: Any) -> Any:  # fmt: skip
+        """C[row+q, column:] += Σ_k A[ia[k], pick[p+row+q]] B[ib[k], column:] for q < r, k < n."""
+        signature = types.void(v, r, n, A, lda, ia, pick, p, B, ldb, ib, C, ldc, row, column)
+
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            v_, r_, n_, A_, lda_, ia_, pick_, p_, B_, ldb_, ib_, C_, ldc_, row_, column_ = args
+            left, right, target = (_Matrix(builder, *pair) for pair in ((A_, lda_), (B_, ldb_), (C_, ldc_)))
+
+            def body(tile: _Tile) -> None:
+                numbers = [ir.Constant(_WORD, q) for q in range(tile.rows)]
+                start, entries = row_, numbers
+                if picked:
+                    first = builder.add(p_, row_)
+                    start = ir.Constant(_WORD, 0)
+                    entries = [builder.load(builder.gep(pick_, [builder.add(first, q)])) for q in numbers]
+
+                def factors(k: Any) -> Any:
+                    base = left.at(builder.load(builder.gep(ia_, [k])), start)
+                    return [builder.load(builder.gep(base, [entry])) for entry in entries]
+
+                _emit(
+                    tile,
+                    n_,
+                    factors,
+                    lambda k: right.at(builder.load(builder.gep(ib_, [k])), column_),
+                    [target.at(builder.add(row_, q), column_) for q in numbers],
+                    ir.Constant(ir.IntType(1), 1),
+                )
+
+            _switch(builder, context.get_data_type(A.dtype), v_, r_, body)
+            return context.get_dummy_value()
+
+        return signature, codegen
+
+    return tile
+
+
+_product_tile, _picked_product_tile = _product_tile_of(False), _product_tile_of(True)
+_outer_tile, _picked_outer_tile = _outer_tile_of(False), _outer_tile_of(True)
+
+
+def _product(  # type: ignore[no-untyped-def]
+    count, A, lda, ia, pick, p, B, ldb, n, C, ldc, ic, vectors, width, add
+):
     panels = (vectors + _MAX_VECTORS - 1) // _MAX_VECTORS
     first = 0
     for panel in range(panels):
         last = (panel + 1) * vectors // panels
-        tiles = (count + _ROWS_AT[last - first] - 1) // _ROWS_AT[last - first]
+        v, column = last - first, first * width
+        tiles = (count + _ROWS_AT[v] - 1) // _ROWS_AT[v]
         row = 0
         for tile in range(tiles):
             end = (tile + 1) * count // tiles
-            _product_tile(last - first, end - row, A, lda, ia, B, ldb, inner, C, ldc, ic, row, first * width, add)
+            if p < 0:
+                _product_tile(v, end - row, A, lda, ia, pick, p, B, ldb, n, C, ldc, ic, row, column, add)
+            else:
+                _picked_product_tile(v, end - row, A, lda, ia, pick, p, B, ldb, n, C, ldc, ic, row, column, add)
             row = end
         first = last
 
 
-def _outer(count, A, lda, ia, rows, B, ldb, ib, C, ldc, vectors, width):  # type: ignore[no-untyped-def]
+def _outer(count, A, lda, ia, pick, p, rows, B, ldb, ib, C, ldc, vectors, width):  # type: ignore[no-untyped-def]
     panels = (vectors + _MAX_VECTORS - 1) // _MAX_VECTORS
     first = 0
     for panel in range(panels):
         last = (panel + 1) * vectors // panels
-        tiles = (rows + _ROWS_AT[last - first] - 1) // _ROWS_AT[last - first]
+        v, column = last - first, first * width
+        tiles = (rows + _ROWS_AT[v] - 1) // _ROWS_AT[v]
         row = 0
         for tile in range(tiles):
             end = (tile + 1) * rows // tiles
-            _outer_tile(last - first, end - row, count, A, lda, ia, B, ldb, ib, C, ldc, row, first * width)
+            if p < 0:
+                _outer_tile(v, end - row, count, A, lda, ia, pick, p, B, ldb, ib, C, ldc, row, column)
+            else:
+                _picked_outer_tile(v, end - row, count, A, lda, ia, pick, p, B, ldb, ib, C, ldc, row, column)
             row = end
         first = last
 
@@ -259,8 +285,8 @@ def _compiled(dtype: np.dtype[Any]) -> tuple[Any, Any]:
     number = types.CPointer(from_dtype(dtype))
     word, index = types.int64, types.CPointer(types.int64)
     matrix, vector = (number, word), (number, word, index)
-    product = types.void(word, *vector, *matrix, word, *vector, word, word, word)
-    outer = types.void(word, *vector, word, *vector, *matrix, word, word)
+    product = types.void(word, *vector, index, word, *matrix, word, *vector, word, word, word)
+    outer = types.void(word, *vector, index, word, word, *vector, *matrix, word, word)
     return cfunc(product, cache=True)(_product), cfunc(outer, cache=True)(_outer)
 
 
@@ -292,21 +318,23 @@ class _Array:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def product(typing: Any, address: Any, count: Any, A: Any, ia: Any, a: Any, B: Any, b: Any, inner: Any, C: Any,
-            ic: Any, c: Any, vectors: Any, add: Any) -> Any:  # fmt: skip
-    """C[ic[c+q]] (+)= Σ_k A[ia[a+q], k] B[b+k] for q < count, k < inner, in ``vectors`` vectors of columns."""
+def product(typing: Any, address: Any, count: Any, A: Any, ia: Any, a: Any, pick: Any, p: Any, B: Any, b: Any,
+            inner: Any, C: Any, ic: Any, c: Any, vectors: Any, add: Any) -> Any:  # fmt: skip
+    """C[ic[c+q]] (+)= Σ_k A[ia[a+q], pick[p+k]] B[b+k] for q < count, k < inner, in ``vectors`` of columns."""
     word = types.int64
-    signature = types.void(word, word, A, ia, word, B, word, word, C, ic, word, word, word)
+    signature = types.void(word, word, A, ia, word, pick, word, B, word, word, C, ic, word, word, word)
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        address_, count_, A_, ia_, a_, B_, b_, inner_, C_, ic_, c_, vectors_, add_ = args
+        address_, count_, A_, ia_, a_, pick_, p_, B_, b_, inner_, C_, ic_, c_, vectors_, add_ = args
         zero = ir.Constant(_WORD, 0)
         left, right, target = (
             _Array(context, builder, value, kind) for value, kind in ((A_, A), (B_, B), (C_, C))
         )
-        take, put = (_Array(context, builder, value, kind) for value, kind in ((ia_, ia), (ic_, ic)))
+        take, entries, put = (
+            _Array(context, builder, value, kind) for value, kind in ((ia_, ia), (pick_, pick), (ic_, ic))
+        )
         width = ir.Constant(_WORD, VECTOR_BYTES // (A.dtype.bitwidth // 8))
-        arguments = [count_, *left.matrix(zero), take.vector(a_), *right.matrix(b_), inner_]
+        arguments = [count_, *left.matrix(zero), take.vector(a_), entries.data, p_, *right.matrix(b_), inner_]
         arguments += [*target.matrix(zero), put.vector(c_), vectors_, width, add_]
         return _call(context, builder, address_, arguments)
 
@@ -314,21 +342,23 @@ def product(typing: Any, address: Any, count: Any, A: Any, ia: Any, a: Any, B: A
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def outer(typing: Any, address: Any, count: Any, A: Any, ia: Any, a: Any, rows: Any, B: Any, ib: Any, b: Any,
-          C: Any, c: Any, vectors: Any) -> Any:  # fmt: skip
-    """C[c+i] += Σ_k A[ia[a+k], i] B[ib[b+k]] for i < rows, k < count, in ``vectors`` vectors of columns."""
+def outer(typing: Any, address: Any, count: Any, A: Any, ia: Any, a: Any, pick: Any, p: Any, rows: Any, B: Any,
+          ib: Any, b: Any, C: Any, c: Any, vectors: Any) -> Any:  # fmt: skip
+    """C[c+i] += Σ_k A[ia[a+k], pick[p+i]] B[ib[b+k]] for i < rows, k < count, in ``vectors`` of columns."""
     word = types.int64
-    signature = types.void(word, word, A, ia, word, word, B, ib, word, C, word, word)
+    signature = types.void(word, word, A, ia, word, pick, word, word, B, ib, word, C, word, word)
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        address_, count_, A_, ia_, a_, rows_, B_, ib_, b_, C_, c_, vectors_ = args
+        address_, count_, A_, ia_, a_, pick_, p_, rows_, B_, ib_, b_, C_, c_, vectors_ = args
         zero = ir.Constant(_WORD, 0)
         left, right, target = (
             _Array(context, builder, value, kind) for value, kind in ((A_, A), (B_, B), (C_, C))
         )
-        take, put = (_Array(context, builder, value, kind) for value, kind in ((ia_, ia), (ib_, ib)))
+        take, entries, put = (
+            _Array(context, builder, value, kind) for value, kind in ((ia_, ia), (pick_, pick), (ib_, ib))
+        )
         width = ir.Constant(_WORD, VECTOR_BYTES // (A.dtype.bitwidth // 8))
-        arguments = [count_, *left.matrix(zero), take.vector(a_), rows_, *right.matrix(zero)]
+        arguments = [count_, *left.matrix(zero), take.vector(a_), entries.data, p_, rows_, *right.matrix(zero)]
         arguments += [put.vector(b_), *target.matrix(c_), vectors_, width]
         return _call(context, builder, address_, arguments)
 
@@ -369,7 +399,8 @@ def advance(typing: Any, address: Any, X: Any, row: Any, B: Any, b: Any, inner: 
             builder.branch(done)
         builder.position_at_end(other)
         lanes_ = ir.Constant(_WORD, VECTOR_BYTES // (X.dtype.bitwidth // 8))
-        arguments = [one, source, stride, index, operator, width, inner_]
+        every = ir.Constant(_WORD, -1)
+        arguments = [one, source, stride, index, index, every, operator, width, inner_]
         arguments += [target, stride, index, vectors_, lanes_, zero]
         _call(context, builder, address_, arguments)
         builder.branch(done)

@@ -18,6 +18,9 @@ from hqmm.linear import LinearForm
 
 kernel = njit(nogil=True, cache=True)
 
+# Rows of zeros are left out of operators that are so large, if at most that share of rows and columns is filled.
+SMALLEST_SPARSE, SPARSE = 16, 0.9
+
 # A state is rescaled when σᵀx leaves [low, 1/low]; what remains of the exponent's range is for a single step.
 _LOWEST = {"d": 2.0**-64, "f": 2.0**-16}
 
@@ -58,16 +61,33 @@ def words_of(codes: AnyArray, offsets: IntArray, n_symbols: int, length: int, bu
     return Words(length, base, token_of, np.where(size == 0, -1, prefix), digits // base**size)
 
 
+class Rows(NamedTuple):
+    """Which rows of every operator are kept, and how many: ``entries[y·m + i]`` for i < ``counts[y]``.
+
+    Unless it is ``closed`` up all are, and the kernels do not read ``entries``.
+    """
+
+    entries: IntArray
+    counts: IntArray
+    closed: bool
+
+
 class Operators(NamedTuple):
     """A linear form as the kernels read it, rows padded to whole vectors.
 
     Column m of ``transposed`` and of every state holds the functional σᵀT, so that a product yields σᵀx beside x;
     behind it stand those of the word's prefixes, the ``checks`` of a step being all of them.
+
+    Rows of zeros may be left out: of ``transposed`` those that ``sources`` does not name, of ``plain`` those that
+    ``targets`` does not, and of the gradient those that ``slopes`` does not.
     """
 
     tiles: IntArray
     plain: AnyArray
+    targets: Rows
     transposed: AnyArray
+    sources: Rows
+    slopes: Rows
     start: AnyArray  # r₀ · 2^start_power
     start_power: int
     evaluation: AnyArray
@@ -78,8 +98,13 @@ class Operators(NamedTuple):
     low: float
 
 
-def operators_of(form: LinearForm, words: Words, dtype: Any) -> Operators:
-    """Return the operators of every word."""
+def operators_of(
+    form: LinearForm, words: Words, dtype: Any, *, dense: bool = True, slopes_of_zeros: bool = True
+) -> Operators:
+    """Return the operators of every word; unless ``dense``, without rows of zeros where there are many.
+
+    Without ``slopes_of_zeros`` rows of zeros get no gradient.
+    """
     m, count, checks = form.dimension, len(words.last), words.length
     plain = aligned((count * m, padded(m, dtype)), dtype)
     transposed = aligned((count * m, padded(m + checks, dtype)), dtype)
@@ -91,13 +116,44 @@ def operators_of(form: LinearForm, words: Words, dtype: Any) -> Operators:
     evaluation = np.zeros(plain.shape[1], dtype)
     evaluation[:m] = form.evaluation
     vectors, inner_vectors = (array.shape[1] // lanes(dtype) for array in (transposed, plain))
-    result = Operators(addresses(dtype), plain, transposed, start, power, evaluation, m, checks, vectors,
-                       inner_vectors, _LOWEST[np.dtype(dtype).char])  # fmt: skip
+    every = _every_row(m, count)
+    targets = sources = every
+    if not dense and checks == 1 and filled(form.operators) < SPARSE:
+        targets, sources = _close_up(plain, m), _close_up(transposed, m)
+    slopes = every if slopes_of_zeros else targets
+    result = Operators(addresses(dtype), plain, targets, transposed, sources, slopes, start, power,
+                       evaluation, m, checks, vectors, inner_vectors, _LOWEST[np.dtype(dtype).char])  # fmt: skip
     if checks > 1:
         _compose(result, words)
         flipped = transposed.reshape(count, m, -1)[words.base :, :, :m]
         plain.reshape(count, m, -1)[words.base :, :, :m] = flipped.transpose(0, 2, 1)
     return result
+
+
+def filled(operators: FloatArray) -> float:
+    """Return the share of rows and columns of the operators that are not all zero."""
+    if operators.shape[1] < SMALLEST_SPARSE:
+        return 1.0
+    occupied = operators != 0
+    return float(occupied.any(axis=1).mean() + occupied.any(axis=2).mean()) / 2
+
+
+def _every_row(m: int, count: int) -> Rows:
+    return Rows(np.zeros(1, np.int64), np.full(count, m), False)
+
+
+@kernel  # type: ignore[untyped-decorator]
+def _close_up(operators: AnyArray, m: int) -> Rows:
+    """Move the rows of every operator that are not zero to its front, and say which they were."""
+    entries, counts = np.zeros(len(operators), np.int64), np.zeros(len(operators) // m, np.int64)
+    for y in range(len(counts)):
+        for i in range(m):
+            if np.any(operators[y * m + i] != 0):
+                place = y * m + counts[y]
+                operators[place] = operators[y * m + i]
+                entries[place] = i
+                counts[y] += 1
+    return Rows(entries, counts, True)
 
 
 @kernel  # type: ignore[untyped-decorator]
@@ -124,7 +180,7 @@ def _compose(of: Operators, words: Words) -> None:
     m, T, rows = of.m, of.transposed, np.arange(len(of.transposed))
     for word in range(words.base, len(words.last)):
         a, b, ab = words.prefix[word] * m, words.last[word] * m, word * m
-        product(of.tiles[0], m, T, rows, a, T, b, m, T, rows, ab, of.vectors, 0)
+        product(of.tiles[0], m, T, rows, a, rows, -1, T, b, m, T, rows, ab, of.vectors, 0)
         for i in range(m):
             for j in range(1, words.length):
                 T[ab + i, m + j] = T[a + i, m + j - 1]
@@ -135,7 +191,17 @@ def pull_back(of: Operators, words: Words, gradient: AnyArray) -> FloatArray:
     if words.length > 1:
         _pull_back(of, words, gradient)
     letter = gradient.reshape(len(words.last), of.m, -1)[: words.base, :, : of.m].astype(np.float64, copy=False)
+    if of.slopes.closed:
+        letter = _spread_out(letter, of.slopes)
     result: FloatArray = letter[:-1] + letter[-1]
+    return result
+
+
+def _spread_out(gradient: FloatArray, rows: Rows) -> FloatArray:
+    """Return the gradient with every row in its place; those that were left out are zero."""
+    result = np.zeros(gradient.shape)
+    for y, count in enumerate(rows.counts):
+        result[y, rows.entries[y * gradient.shape[1] :][:count]] = gradient[y, :count]
     return result
 
 
@@ -144,5 +210,5 @@ def _pull_back(of: Operators, words: Words, G: AnyArray) -> None:
     m, rows = of.m, np.arange(len(of.plain))
     for word in range(len(words.last) - 1, words.base - 1, -1):
         a, b, ab = words.prefix[word] * m, words.last[word] * m, word * m
-        product(of.tiles[0], m, G, rows, ab, of.transposed, a, m, G, rows, b, of.inner_vectors, 1)
-        outer(of.tiles[1], m, of.plain, rows, b, m, G, rows, ab, G, a, of.inner_vectors)
+        product(of.tiles[0], m, G, rows, ab, rows, -1, of.transposed, a, m, G, rows, b, of.inner_vectors, 1)
+        outer(of.tiles[1], m, of.plain, rows, b, rows, -1, m, G, rows, ab, G, a, of.inner_vectors)

@@ -81,7 +81,7 @@ class BaumWelch(Learner):
         self, transition: FloatArray, emission: FloatArray, initial: FloatArray, task: Task, passes: float
     ) -> BaumWelchState:
         linear = HMM(transition, emission, initial).linear
-        result = engine.gradient(linear, task.data, threads=task.threads)
+        result = engine.gradient(linear, task.data, threads=task.threads, slopes_of_zeros=False)
         objective, n_zero = mean_log_likelihood(result.log_likelihood, task.data, 0)
         return BaumWelchState(
             objective=objective,
