@@ -6,7 +6,7 @@ from tests.zoo import assert_same_process
 
 from hqmm import HQMM, HybridHQMM, ModelError
 from hqmm.datasets import hmm_6_6, hqmm_2_6
-from hqmm.learning import enlarge, label_weights, random_hqmm, random_hybrid, shrink, with_noise
+from hqmm.learning import enlarge, label_weights, prune, random_hqmm, random_hybrid, shrink, with_noise
 
 sizes = st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(1, 2))
 
@@ -128,3 +128,23 @@ def test_label_weights_are_the_smoothed_label_probabilities():
         parts.append(np.trace(model.initial[label]).real * model.replace(initial=initial).probability([word])[0])
     first = np.array(parts) / np.sum(parts)
     np.testing.assert_allclose(weights, (first + after[:-1].sum(axis=0)) / len(word), atol=1e-10)
+
+
+@given(seed=st.integers(0, 1000), size=sizes, max_loss=st.sampled_from([1e-6, 1e-3, 1e-1]))
+def test_pruning_costs_no_more_than_allowed(seed, size, max_loss):
+    model = drawn(seed, size)
+    data = model.sample(10, 20, random_state=seed)
+    pruned = prune(model, data, max_loss=max_loss)
+    assert_isometric(pruned)
+    before, after = (one.log_likelihood(data).sum() / data.n_symbols for one in (model, pruned))
+    assert after >= before - max_loss - 1e-9
+    assert ((model.kraus == 0) <= (pruned.kraus == 0)).all()
+
+
+def test_rare_transitions_go_and_common_ones_stay():
+    strengths = np.array([[0.5, 1e-9], [0.5 - 2e-9, 1e-9]])  # from label 0: symbol, to label
+    columns = np.stack([strengths, np.array([[0.3, 0.3], [0.2, 0.2]])], axis=2)
+    model = HybridHQMM(np.sqrt(columns)[:, None, :, :, None, None])
+    pruned = prune(model, model.sample(50, 20, random_state=0), max_loss=1e-4)
+    np.testing.assert_array_equal(pruned.kraus[:, 0, 1, 0, 0, 0], 0)
+    assert (pruned.kraus != 0).sum() == 6

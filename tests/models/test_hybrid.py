@@ -4,9 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.zoo import assert_same_process, random_hmm, random_hqmm, random_hybrid, words
 
-from hqmm import HMM, HybridHQMM, ModelError, Sequences, equivalent, load, minimize, mixture, save
+from hqmm import HMM, DataError, HybridHQMM, ModelError, Sequences, equivalent, load, minimize, mixture, save
 from hqmm.channels import random_kraus
 from hqmm.datasets import hqmm_2_6
+from hqmm.models.hybrid import hybrid_from_probabilities
 
 SIZES = {"k": st.integers(1, 3), "q": st.integers(1, 3), "s": st.integers(1, 3), "w": st.integers(1, 2)}
 
@@ -173,3 +174,13 @@ def test_a_label_that_nothing_leads_to_is_kept():
     model = HybridHQMM(kraus, np.array([1.0, 0.0])[:, None, None])
     np.testing.assert_array_equal(model.label_probabilities([0, 1])[:, 1], 0)
     np.testing.assert_array_equal(model.conditional_states([0])[0, 1], [[1]])
+
+
+def test_there_are_two_ways_into_an_hqmm():
+    with pytest.raises(ValueError, match="method must be"):
+        drawn(0).to_hqmm("sideways")
+
+
+def test_probabilities_of_a_classical_model_must_not_be_negative():
+    with pytest.raises(DataError, match="must not be negative"):
+        hybrid_from_probabilities(np.array([[[1.5]], [[-0.5]]]), np.ones(1), None)

@@ -7,7 +7,7 @@ from hqmm.learning.cosm import COSM
 from hqmm.learning.discriminative import ClassFit, fit_discriminative, log_posterior
 from hqmm.learning.driver import Fit, Learner, State, fit
 from hqmm.learning.givens import GivensSearch
-from hqmm.learning.grow import enlarge, label_weights, shrink, with_noise
+from hqmm.learning.grow import enlarge, label_weights, prune, shrink, with_noise
 from hqmm.learning.initial import random_hmm, random_hqmm, random_hybrid, random_noom
 from hqmm.learning.nearest import nearest_hqmm, start_from
 from hqmm.learning.polar import Polar
@@ -31,6 +31,7 @@ __all__ = [
     "label_weights",
     "log_posterior",
     "nearest_hqmm",
+    "prune",
     "random_hmm",
     "random_hqmm",
     "random_hybrid",

@@ -15,6 +15,7 @@ from hqmm._typing import ComplexArray, FloatArray
 from hqmm.channels import choi_from_liouville, liouville_from_kraus, nearest_isometry
 from hqmm.engine.blocks import block_gradient
 from hqmm.errors import ModelError
+from hqmm.learning.task import mean_log_likelihood
 from hqmm.models import HQMM, HybridHQMM
 from hqmm.models.compress import nearest_of_rank
 from hqmm.models.hybrid import isometric_blocks
@@ -22,6 +23,7 @@ from hqmm.sequences import Sequences
 
 AnyModel = TypeVar("AnyModel", HQMM, HybridHQMM)
 _RANK_TOLERANCE = 1e-6
+_MOST_PRUNING_DIGITS, _PRUNING_STEP = 12.0, 0.25
 
 
 def with_noise(model: AnyModel, amount: float, generator: np.random.Generator) -> AnyModel:
@@ -134,6 +136,50 @@ def shrink(
     if w < hybrid.kraus_rank:
         hybrid = hybrid.replace(kraus=_compressed(hybrid.kraus, w, max_iter))
     return _like(model, hybrid)
+
+
+def prune(model: HybridHQMM, sequences: Sequences, *, max_loss: float = 1e-4, burn_in: int = 0) -> HybridHQMM:
+    """Return the model without as many rare transitions as cost at most ``max_loss`` log-likelihood a symbol.
+
+    Transitions (y, i, j) go in the order of their strength, as in `HybridHQMM.prune`; the threshold is found by
+    bisection on the data. Rows of T_y that are zero cost the engine nothing, and learners keep zeros.
+
+    Parameters
+    ----------
+    model : HybridHQMM
+    sequences : Sequences
+        What the loss is measured on.
+    max_loss : float
+        In nats for each scored symbol.
+    burn_in : int
+        Symbols at the start of each sequence that are not scored.
+
+    Examples
+    --------
+    >>> from hqmm.datasets import hmm_6_6
+    >>> from hqmm.learning import prune
+    >>> model = hmm_6_6().to_hybrid()
+    >>> pruned = prune(model, model.sample(20, 100, random_state=0), max_loss=1e-3)
+    >>> bool((pruned.kraus == 0).sum() >= (model.kraus == 0).sum())
+    True
+    """
+
+    def score(candidate: HybridHQMM) -> float:
+        values = candidate.log_likelihood(sequences, burn_in)
+        mean, n_zero = mean_log_likelihood(values, sequences, burn_in)
+        return mean if n_zero == unreachable else -np.inf
+
+    unreachable = mean_log_likelihood(model.log_likelihood(sequences, burn_in), sequences, burn_in)[1]
+    least = score(model) - max_loss
+    low, high, best = -_MOST_PRUNING_DIGITS, 0.0, model
+    while high - low > _PRUNING_STEP:  # of log10 of the threshold
+        middle = (low + high) / 2
+        candidate = model.prune(10**middle)
+        if score(candidate) >= least:
+            low, best = middle, candidate
+        else:
+            high = middle
+    return best
 
 
 def label_weights(model: HybridHQMM, sequences: Sequences, threads: int | None = None) -> FloatArray:
