@@ -27,7 +27,7 @@ def learned(
     costs: Row = {
         "numbers": protocol.n_numbers(model, n, w),
         "iterations": fitted.n_iter,
-        "stopped": fitted.reason,
+        "stopped": "time" if fitted.reason == "interrupted" else fitted.reason,  # the watch on its time stopped it
         "cpu_seconds": spent,
     }
     return [{**protocol.scores(fitted.model, parts), **costs}]
