@@ -1,8 +1,11 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from tests.engine.plain import METHODS, assert_close, random_form
 
 from hqmm import ModelError, NegativeProbabilityError, Sequences
+from hqmm.datasets import hqmm_2_6
 from hqmm.engine import gradient, log_likelihood
 from hqmm.linear import LinearForm
 
@@ -103,6 +106,16 @@ def test_rounding_below_zero_counts_as_zero_and_more_does_not(method, share, err
             log_likelihood(form, sequences, method=method)
     else:
         assert log_likelihood(form, sequences, method=method).tolist() == [-np.inf]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_follows_an_impossible_symbol_is_no_negative_probability(method):
+    # After 4 (spin forwards) comes 5 (spin backwards) with probability zero, or 10⁻¹⁷ by rounding; the state after
+    # it is noise, and need not be a state at all.
+    rows = np.random.default_rng(0).integers(0, 6, (3000, 12))
+    rows = [row for row in rows.tolist() if (4, 5) in pairwise(row)]
+    values = log_likelihood(hqmm_2_6().linear, Sequences(rows, alphabet=6), method=method)
+    assert values.max() < np.log(1e-12)
 
 
 def test_an_initial_state_of_zero_or_negative_weight_is_told_apart():

@@ -105,6 +105,8 @@ def inspect(of, piece, X):
             row, where = (place - start) & 1, piece.tokens[place] * of.m
             advance(of.tiles[0], X, row, of.transposed, where, of.m, X, 1 - row, of.vectors)
             verdict, probability = _judge(of, where, X[row], X[1 - row, of.m])
+            if verdict == NEGATIVE and _was_impossible(of, piece.tokens, start, place, X):
+                continue
             if verdict != ZERO:
                 return verdict, n, place - start, probability
     return FINE, 0, 0, 0.0
@@ -115,11 +117,31 @@ def _judge(of, where, x, step):
     """Say whether a step that is not positive is zero but for rounding, negative, or not a number."""
     if not np.isfinite(step):
         return BROKEN, step
+    return (NEGATIVE if step < -ROUNDING * _bound(of, where, x) else ZERO), step / x[of.m]
+
+
+@kernel
+def _bound(of, where, x):
+    """Return the sum of absolute values that make up the probability of a step from x."""
     bound = 0.0
     for i in range(of.m):
         for j in range(of.m):
             bound += abs(of.evaluation[i] * of.plain[where + i, j] * x[j])
-    return (NEGATIVE if step < -ROUNDING * bound else ZERO), step / x[of.m]
+    return bound
+
+
+@kernel
+def _was_impossible(of, tokens, start, place, X):
+    """Say whether a step before ``place`` was positive by rounding alone: what follows such a state is noise."""
+    X[0] = of.start
+    for t in range(start, place):
+        row, where = (t - start) & 1, tokens[t] * of.m
+        bound = _bound(of, where, X[row])
+        advance(of.tiles[0], X, row, of.transposed, where, of.m, X, 1 - row, of.vectors)
+        if X[1 - row, of.m] <= ROUNDING * bound:
+            return True
+        settle(X, 1 - row, of.m, 1)
+    return False
 
 
 @kernel
