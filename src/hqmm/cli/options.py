@@ -20,6 +20,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 # The formats by name; `hqmm.readers.FORMATS` has their readers, whose imports help should not wait for.
 FORMATS = ("lines", "csv", "tsv", "fasta", "jsonl", "parquet", "npy", "npz", "mat", "pautomac")
 
+# The names of the options that `reading_options` adds.
+READING = ("format", "sep", "column", "weight", "missing")
+
 
 def column(text: str) -> str | int:
     """Return a column by name, or by number from 1."""
