@@ -88,6 +88,7 @@ def fit(
     checkpoint.check(resume, context.meta["arguments"])
     end = bool(options["end"])
     contents = read_data(data, reading, alphabet=estimator.alphabet, end=end)
+    estimator.set_params(alphabet=contents.sequences.alphabet)
     estimator.set_params(**_known(estimator, checkpoint=checkpoint.path, verbose=1))
     if validation is not None:
         estimator.set_params(**_validation(estimator, validation, contents, reading))

@@ -7,7 +7,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -236,7 +236,7 @@ def fit(
             burn_in if validation_burn_in is None else validation_burn_in,
             threads,
         )
-        return _run(learner, model, task, _for_restart(options, number, n_init), seeds[number])
+        return _run(learner, model, task, _for_restart(options, number, n_init, n_jobs), seeds[number])
 
     if n_init == 1:
         return run(0)
@@ -268,11 +268,15 @@ def _run_all(run: Callable[[int], Fit], count: int, n_jobs: int, interrupted: th
         return [one.result() for one in running]
 
 
-def _for_restart(options: Options, number: int, n_init: int) -> Options:
-    if options.checkpoint is None or n_init == 1:
+def _for_restart(options: Options, number: int, n_init: int, n_jobs: int) -> Options:
+    """Give each restart a checkpoint of its own; of those that run at once, the first alone shows its progress."""
+    if n_init == 1:
         return options
-    return Options(
-        **{**vars(options), "checkpoint": options.checkpoint.with_name(f"{options.checkpoint.name}.{number}")}
+    path = options.checkpoint
+    return replace(
+        options,
+        checkpoint=None if path is None else path.with_name(f"{path.name}.{number}"),
+        progress=options.progress and (number == 0 or n_jobs == 1),
     )
 
 
