@@ -5,7 +5,7 @@ ifneq ($(wildcard ../shared/data),)
 export HQMM_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: reproduce test lint types unit bench clean
+.PHONY: reproduce test lint types unit bench docs clean
 
 reproduce: .venv/installed
 	$(BIN)/hqmm reproduce --scale quick
@@ -25,10 +25,13 @@ unit: .venv/installed
 bench: .venv/installed
 	$(BIN)/python -m benchmarks
 
+docs: .venv/installed
+	$(BIN)/sphinx-build --nitpicky --fail-on-warning --keep-going --quiet docs docs/_build/html
+
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all,dev]'
 	touch $@
 
 clean:
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv build dist docs/_build docs/gallery docs/reference .mypy_cache .ruff_cache .pytest_cache

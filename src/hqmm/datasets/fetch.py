@@ -58,7 +58,7 @@ def fetch_file(name: str, *, source: str = SOURCE, download: bool = True) -> Pat
     Parameters
     ----------
     name : str
-        The file: a key of `SHA256`.
+        The file: a key of ``SHA256``.
     source : str
         Address of the folder to download from.
     download : bool

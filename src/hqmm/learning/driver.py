@@ -172,7 +172,7 @@ def fit(
         Which algorithm, with its settings.
     start : Model or function of a Generator
         The model to improve, whose class and sizes the result will have; a function draws one for each restart
-        (see `hqmm.learning.initial`).
+        (such as `random_hqmm`).
     data : Sequences or anything it accepts
         Training data, read with the alphabet of the starting model.
     validation : Sequences or anything it accepts, optional

@@ -36,7 +36,7 @@ class GivensSearch(StiefelLearner):
     """Rotate two random rows of κ at a time, by the angles that suit a few random sequences best.
 
     A batch draws sequences and rotates random pairs of rows, whichever operators they belong to; each time the
-    four angles of `rotation` are optimised from zero (SciPy's L-BFGS-B, with the exact gradient) and kept if the
+    four angles of ``rotation`` are optimised from zero (SciPy's L-BFGS-B, with the exact gradient) and kept if the
     batch becomes more likely. Then all data are scored, and the next batch starts from the best point so far, so
     that what suited only a few sequences is forgotten.
 

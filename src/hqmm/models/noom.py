@@ -83,7 +83,7 @@ class NOOM(Model):
         return from_real(padded).real
 
     def filter(self, sequence: Any) -> FloatArray:
-        """Return the unit vector v_t after each symbol of one sequence (paper, equation 6).
+        """Return the unit vector v_t after each symbol of one sequence (paper, equation 5).
 
         Examples
         --------
