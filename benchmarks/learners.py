@@ -37,6 +37,7 @@ from hqmm.learning import (
     fit,
     random_hmm,
     random_hqmm,
+    start_from,
 )
 from hqmm.learning.spectral import learn_spectral, score_leniently
 from hqmm.metrics import accuracies_from
@@ -60,6 +61,7 @@ LEARNERS = {
     "Baum-Welch": BaumWelch(),
     "COSM": COSM(),
     "Polar": Polar(),
+    "Polar near OOM": Polar(),
     "L-BFGS": RiemannianLBFGS(),
     "Adam": RiemannianAdam(),
     "Givens": GivensSearch(),
@@ -126,16 +128,21 @@ def cells() -> Iterator[Cell]:
             for n in sizes:
                 for seed in SEEDS if name == "Baum-Welch" else SEEDS[:1]:
                     yield Cell(data, name, n, 0, seed)
-    both, others = ("COSM", "Polar"), ("Adam", "L-BFGS", "Givens")
-    middle = [(n, w) for w in (1, 2, 3, 6) for n in STATES if (n, w) not in KEY_SIZES]
+    both, near, others = ("COSM", "Polar"), ("Polar near OOM",), ("Adam", "L-BFGS")
+    pure = [(n, 1) for n in STATES if (n, 1) not in KEY_SIZES]
+    middle = [(n, w) for w in (2, 3, 6) for n in STATES if (n, w) not in KEY_SIZES]
     last = [(n, w) for w in (4, 5) for n in STATES]
-    for names, sizes in (
-        (both, KEY_SIZES),
-        (both, middle),
+    blocks = (
+        (both, [*KEY_SIZES, *pure]),
+        (near, [*KEY_SIZES, *pure]),
         (others, KEY_SIZES),
-        (both, last),
-        (others, middle + last),
-    ):
+        (("Givens",), KEY_SIZES[:3]),
+        (both, middle + last),
+        (near, middle + last),
+        (others, pure + middle + last),
+        (("Givens",), KEY_SIZES[3:]),
+    )
+    for names, sizes in blocks:
         for n, w in sizes:
             for data in TRUE_MODELS:
                 for seed in SEEDS:
@@ -155,8 +162,24 @@ def _run(cell: Cell, goal: float) -> Outcome:
         return _run_direct(cell)
     limit = GIVENS_SECONDS if cell.learner == "Givens" else None
     symbols = _symbols(cell)
-    start = random_hmm(cell.n, symbols) if cell.learner == "Baum-Welch" else random_hqmm(cell.n, symbols, cell.w)
+    if cell.learner == "Baum-Welch":
+        start: Any = random_hmm(cell.n, symbols)
+    elif cell.learner == "Polar near OOM":
+        start = _near_oom(cell)
+    else:
+        start = random_hqmm(cell.n, symbols, cell.w)
     return _from_fit(cell, _fit(LEARNERS[cell.learner], start, load(cell.data), cell.seed, limit), goal)
+
+
+def _near_oom(cell: Cell) -> Any:
+    """Return a start near a spectral OOM of few more dimensions than n: more are not counted reliably."""
+    train = load(cell.data).train
+    for dimension in range(min(cell.n**2, cell.n + 2), 0, -1):
+        try:
+            return start_from(learn_spectral(train, dimension), cell.n, cell.w)
+        except ModelError:  # the rank of the process is smaller
+            continue
+    raise AssertionError
 
 
 def _symbols(cell: Cell) -> int:

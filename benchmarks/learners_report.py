@@ -15,7 +15,7 @@ import numpy as np
 
 Size: TypeAlias = tuple[int, int]
 
-KRAUS_LEARNERS = ("COSM", "Polar", "L-BFGS", "Adam", "Givens")
+KRAUS_LEARNERS = ("COSM", "Polar", "Polar near OOM", "L-BFGS", "Adam", "Givens")
 # least mean test DA of COSM, by data and (n, w)
 REPRODUCED = {
     ("HMM(6,6)", (2, 1)): 0.152,
@@ -125,10 +125,11 @@ def _in_fewer_passes(results: Results) -> Claim:
 
 
 def _at_rank_one(results: Results) -> Iterator[Claim]:
-    for n in (4, 5, 6):
-        values = results.values("HMM(6,6)", "Polar", (n, 1))
-        what = f"Polar at w = 1 on HMM(6,6), n = {n}: mean test DA ≥ .175"
-        yield Claim(what, _listed(values), bool(np.mean(values) >= 0.175) if values else None)
+    for learner, start in (("Polar", "a random start"), ("Polar near OOM", "a start near a spectral OOM")):
+        for n in (4, 5, 6):
+            values = results.values("HMM(6,6)", learner, (n, 1))
+            what = f"Polar at w = 1 on HMM(6,6), n = {n}, from {start}: mean test DA ≥ .175"
+            yield Claim(what, _listed(values), bool(np.mean(values) >= 0.175) if values else None)
 
 
 def _clock(results: Results) -> Claim:
@@ -168,6 +169,8 @@ def _lines(results: Results) -> Iterator[str]:
     yield "The paper's protocol: 20 training and 10 validation sequences of 3000 symbols, cut into 300 with a"
     yield "burn-in of 100; the iterate best on validation data is tested on 10 × 3000 symbols with a burn-in of"
     yield "1000. Every learner has its default settings; Givens search stops after ten seconds. One thread."
+    yield "`Polar near OOM` starts near a spectral OOM of n + 2 dimensions, the others from a random HQMM, the"
+    yield "same for all of one seed."
     yield ""
     yield "## What holds"
     yield ""
