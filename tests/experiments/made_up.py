@@ -1,5 +1,6 @@
 """An experiment that takes no time, and a command that runs it, so that tests can watch and kill it."""
 
+import os
 import signal
 import sys
 import time
@@ -17,6 +18,8 @@ def execute(number, log, pause=0.0):
         raise DataUnavailableError("the thirteenth file is not at hand")
     if number == 99:
         raise ValueError("this run is broken")
+    if pause:
+        (Path(log).parent / f"worker-{os.getpid()}").touch()
     time.sleep(pause)
     with Path(log).open("a") as file:
         file.write(f"{number}\n")

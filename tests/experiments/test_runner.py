@@ -69,8 +69,20 @@ def test_a_broken_run_and_missing_data_are_told_apart_and_stop_nothing(tmp_path)
     assert stored(tmp_path) == 2
 
 
-@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT])
-def test_after_a_kill_or_ctrl_c_the_same_command_goes_on_where_it_was(tmp_path, blow):
+def alive(process_id):
+    try:
+        os.kill(process_id, 0)
+        zombie = Path("/proc/self").exists() and Path(f"/proc/{process_id}/stat").read_text().split()[2] == "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+    return not zombie
+
+
+# Ctrl-C reaches the whole group; other blows may hit the command alone, and its workers must not go on without it
+@pytest.mark.parametrize(
+    ("send", "blow"), [(os.killpg, signal.SIGKILL), (os.killpg, signal.SIGINT), (os.kill, signal.SIGTERM)]
+)
+def test_after_a_kill_or_ctrl_c_the_same_command_goes_on_where_it_was(tmp_path, send, blow):
     command = [sys.executable, "-m", "tests.experiments.made_up", str(tmp_path)]
     root = Path(__file__).parents[2]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), *sys.path])}
@@ -81,8 +93,13 @@ def test_after_a_kill_or_ctrl_c_the_same_command_goes_on_where_it_was(tmp_path, 
         while stored(tmp_path) < 2 and time.monotonic() < until:
             time.sleep(0.02)
     finally:
-        os.killpg(process.pid, blow)  # Ctrl-C, too, reaches the whole group
+        send(process.pid, blow)
         assert process.wait(30) != 0
+    workers = [int(path.name.removeprefix("worker-")) for path in tmp_path.glob("worker-*")]
+    assert workers
+    while any(map(alive, workers)) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not any(map(alive, workers))
     before = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "runs/made-up").glob("*.json")}
     assert 2 <= len(before) < 6
     subprocess.run(command, check=True, timeout=60, **options)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +110,7 @@ def _one(
     """Do one run in a worker and store its rows; return its place, whether it failed, and why it has none."""
     # Ctrl-C reaches workers too, where `fit` would take it for the end of a fit: the parent ends workers instead
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _end_with_parent()
     began = time.process_time()
     try:
         rows = execute(**settings)
@@ -117,6 +121,19 @@ def _one(
     content = {"settings": settings, "rows": rows, "seconds": time.process_time() - began, "date": today()}
     write_atomically(path, json.dumps(content, default=_plain).encode())
     return place, False, None
+
+
+@cache
+def _end_with_parent() -> None:
+    """Let this worker end soon after its parent, however that ended, instead of computing for nobody."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _plain(value: Any) -> Any:
