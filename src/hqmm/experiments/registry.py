@@ -10,6 +10,7 @@ from hqmm.experiments.experiment import Experiment
 
 # In the order of the paper, which is that of the report.
 MODULES = {
+    "expressiveness": "hqmm.experiments.expressiveness",
     "synthetic-hmm": "hqmm.experiments.synthetic_hmm",
     "training-time": "hqmm.experiments.training_time",
     "synthetic-hqmm": "hqmm.experiments.synthetic_hqmm",
