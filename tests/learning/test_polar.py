@@ -3,10 +3,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hqmm import HQMM, Sequences
+from hqmm import HQMM, DataError, Sequences
 from hqmm.datasets import hmm_6_6, probability_clock
 from hqmm.engine.kraus import kraus_gradient
 from hqmm.learning import Polar, fit, random_hqmm, random_noom
+from hqmm.learning.polar import towards
+from hqmm.learning.space import space_of, start_of
 from hqmm.learning.stiefel import polar
 
 sizes = st.tuples(st.integers(0, 1000), st.integers(1, 3), st.integers(2, 4), st.integers(1, 2))
@@ -100,3 +102,58 @@ def test_the_probability_clock_is_learned_where_markov_chains_fail():
     best_chain = max(description_accuracy(MarkovChain.from_sequences(train, k), test, 20) for k in range(6))
     assert description_accuracy(learned, test, 20) > best_chain
     assert description_accuracy(learned, test, 20) == pytest.approx(truth, abs=2e-3)
+
+
+def coin(heads):
+    return HQMM(np.sqrt([heads, 1 - heads])[:, None, None, None])
+
+
+def test_a_step_of_fixed_damping_can_lower_the_likelihood_and_the_guard_takes_it_back():
+    """A coin: κ is the vector of √p, G of counts / √p, so that a rare symbol pulls without measure."""
+    tosses = Sequences([[0] * 99 + [1]], alphabet=2)
+    start = coin(1 - 1e-9)
+    point, initial = start_of(start, False, "")
+    space = space_of(start.alphabet, initial)
+    before = space.evaluate(point, tosses, 0, None)
+    moved = towards(point, before.gradient, 0.5)
+    assert abs(moved[0][0, 1, 0]) > 0.7  # tails has more than half
+    assert space.log_likelihood(moved, tosses, 0, None)[0] < before.log_likelihood[0] - 10
+    history = fit(Polar(sweeps=0), start, tosses, max_iter=60).history
+    assert np.all(np.diff(history["train"]) >= 0)
+    assert history["passes"][1] > 2  # the first step was tried again with less
+    assert history["train"][-1] == pytest.approx(0.99 * np.log(0.99) + 0.01 * np.log(0.01), abs=1e-6)
+
+
+@given(size=sizes)
+def test_the_step_is_an_ascent_direction_of_the_slope_that_the_docstring_gives(size):
+    seed, n, s, w = size
+    data = generated(seed, s)
+    model = random_hqmm(n, s, w)(np.random.default_rng(seed))
+    point, initial = start_of(model, False, "")
+    space = space_of(model.alphabet, initial)
+    result = space.evaluate(point, data, 0, None)
+    kappa, G = point[0][0], result.gradient[0][0]
+    P = polar(G)
+    H, M = P.conj().T @ G, P.conj().T @ kappa
+    slope = 2 * np.trace(H).real - np.trace(H @ (M @ M + M @ M.conj().T)).real
+    assert slope >= -1e-9
+    step = 1e-6
+    ends = [space.log_likelihood(towards(point, result.gradient, d), data, 0, None).sum() for d in (step, -step)]
+    assert (ends[0] - ends[1]) / (2 * step) == pytest.approx(slope, rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"batches": 0},
+        {"sweeps": -1},
+        {"damping": 0},
+        {"damping": 1.5},
+        {"momentum": 1},
+        {"prior": -1},
+        {"memory": (0.5, 1)},
+    ],
+)
+def test_wrong_settings_are_refused(settings):
+    with pytest.raises(DataError, match=next(iter(settings))):
+        Polar(**settings)

@@ -95,3 +95,16 @@ def test_an_impossible_batch_teaches_nothing():
     state = learner.absorb(learner.open(blind, never), never)
     assert state.n_zero == 1
     np.testing.assert_allclose(learner.model(state, never).kraus, blind.kraus, atol=1e-9)
+
+
+def test_a_prior_fades_as_the_stream_goes_on():
+    """All batches alike: in the end κ is what the pseudo-counts and all counts together make of it."""
+    coin = HQMM(np.sqrt([0.5, 0.5])[:, None, None, None])
+    batch = Task(Sequences([[0, 0, 0, 1]] * 5, alphabet=2))
+    learner, first = Polar(prior=10.0), Polar()
+    once = learner.model(absorbed(learner, coin, [batch]), batch).predict()[0]
+    plain = first.model(absorbed(first, coin, [batch]), batch).predict()[0]
+    assert 0.5 < once < plain
+    after = learner.model(absorbed(learner, coin, [batch] * 300), batch).predict()[0]
+    assert after == pytest.approx((10 + 15 * 300) / (20 + 20 * 300), abs=2e-3)
+    assert after < 0.75

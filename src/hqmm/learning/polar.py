@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hqmm._typing import ComplexArray
+from hqmm.errors import DataError
 from hqmm.learning.prior import log_prior, prior_gradient
 from hqmm.learning.space import Point, Space
 from hqmm.learning.stiefel import polar
@@ -34,7 +35,7 @@ class PolarState(StiefelState):
 
     ``log_prior`` is that of the point, for each symbol of the data, ``origin`` the fixed-point image that momentum
     extrapolates from, ``age`` counts Nesterov's t since the last restart, ``quiet`` the steps since the likelihood
-    last rose noticeably, ``absorbed`` the batches of a stream.
+    last rose noticeably, ``absorbed`` the batches of a stream and ``seen`` the scored symbols in them.
     """
 
     gradient: Point = ()
@@ -44,6 +45,7 @@ class PolarState(StiefelState):
     quiet: int = 0
     sweeps: int = 0
     absorbed: int = 0
+    seen: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,9 @@ class Polar(StiefelLearner):
     First some sweeps learn from batches, along a running average of the gradient whose memory grows: the noise of
     small batches, annealed away, is what escapes poor optima. Then full passes climb with Nesterov's momentum. A
     full pass that would lower the likelihood is taken back: momentum restarts, and then d halves, so that from the
-    first full pass on the likelihood never falls.
+    first full pass on the likelihood never falls. Halving must end: the step is an ascent direction. With G = PH,
+    H = (G†G)^½ and M = P†κ, the slope of ℓ along it is 2 tr H − Re tr H(M² + MM†), which is positive unless M is
+    its own inverse where H is not zero, because no singular value of M exceeds one. A step of fixed d may fall.
 
     Parameters
     ----------
@@ -103,6 +107,19 @@ class Polar(StiefelLearner):
     momentum: float = 0.9
     prior: float = 0.0
     learn_initial: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.sweeps < 0 or self.batches < 1:
+            raise DataError(
+                f"sweeps must be at least 0 and batches at least 1, not {self.sweeps} and {self.batches}"
+            )
+        if not 0 < self.damping <= 1 or not 0 <= self.momentum < 1 or self.prior < 0:
+            raise DataError(
+                "damping must be above 0 and at most 1, momentum from 0 to below 1 and prior not negative, "
+                f"not {self.damping}, {self.momentum} and {self.prior}"
+            )
+        if self.memory is not None and not all(0 <= share < 1 for share in self.memory):
+            raise DataError(f"memory must hold two shares from 0 to below 1, not {self.memory}")
 
     def _begin(self, state: StiefelState, task: Task) -> PolarState:
         start = PolarState(point=state.point, initial=state.initial, step=self.damping)
@@ -169,7 +186,9 @@ class Polar(StiefelLearner):
         result = space.evaluate(state.point, task.data, task.burn_in, task.threads)
         memory = _between(self.memory or ROUGH, state.absorbed / max(1, self.sweeps * self.batches))
         amounts = scored_symbols(task.data, task.burn_in), float(task.data.weights.sum())
-        fresh = tuple(part / amount for part, amount in zip(result.gradient, amounts, strict=False))
+        seen = state.seen + amounts[0]
+        gradient = self._with_prior(result.gradient, state.point, task, amounts[0] / seen if seen else 0.0)
+        fresh = tuple(part / max(amount, 1.0) for part, amount in zip(gradient, amounts, strict=False))
         average = _averaged(state.gradient, fresh, memory)
         point = towards(state.point, average, self.damping)
         objective, n_zero = mean_log_likelihood(result.log_likelihood, task.data, task.burn_in)
@@ -180,6 +199,7 @@ class Polar(StiefelLearner):
             objective=objective,
             n_zero=n_zero,
             absorbed=state.absorbed + 1,
+            seen=seen,
             feasibility=largest_error(point),
         )
 
