@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from tests.zoo import assert_same_process
 
-from hqmm import HMM, HQMM, HybridHQMM, MarkovChain, ModelError
+from hqmm import HMM, HQMM, HybridHQMM, MarkovChain, ModelError, Sequences
 from hqmm.datasets import hmm_6_6, hqmm_2_6, probability_clock
-from hqmm.learning import Polar, fit, nearest_hqmm, random_hqmm, start_from
+from hqmm.learning import Polar, fit, nearest_hqmm, random_hqmm, start_from, start_from_counts
 from hqmm.learning.spectral import learn_spectral
 
 TRAIN = hmm_6_6().sample(40, 200, random_state=0)
@@ -98,3 +98,31 @@ def test_the_same_seed_makes_the_same_start():
 def test_what_cannot_be_is_refused(call, message):
     with pytest.raises(ModelError, match=message):
         call()
+
+
+def test_counting_avoids_poor_optima_of_one_operator():
+    """With one operator for each symbol full passes alone are soon caught, from random starts."""
+
+    def ends(start):
+        learner = Polar(sweeps=0, max_iter=20)
+        fits = [fit(learner, start, TRAIN, burn_in=10, random_state=seed, threads=1) for seed in range(3)]
+        return np.mean([one.score for one in fits])
+
+    assert ends(start_from_counts(TRAIN, 4)) > ends(random_hqmm(4, 6)) + 0.004
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        Sequences([[0, 0, 0, 0]] * 4, alphabet=3),  # one symbol only
+        Sequences([[0, 1, 2]] * 4, alphabet=3),  # all alike
+        Sequences([[0]], alphabet=3),
+        Sequences([[2], [1, 2]], alphabet=3),
+        Sequences([[0, -1, 1]], alphabet=3),
+        Sequences([[0, 1]] * 3, alphabet=2, end=True),
+    ],
+)
+def test_data_too_poor_to_count_still_give_a_start(data):
+    model = start_from_counts(data, 3, 2)(np.random.default_rng(0))
+    assert (model.n_states, model.kraus_rank) == (3, 2)
+    assert np.all(np.isfinite(model.log_likelihood(data)))

@@ -9,7 +9,7 @@ from hqmm.learning.driver import Fit, Learner, State, fit
 from hqmm.learning.givens import GivensSearch
 from hqmm.learning.grow import enlarge, label_weights, prune, shrink, with_noise
 from hqmm.learning.initial import random_hmm, random_hqmm, random_hybrid, random_noom
-from hqmm.learning.nearest import nearest_hqmm, start_from
+from hqmm.learning.nearest import nearest_hqmm, start_from, start_from_counts
 from hqmm.learning.polar import Polar
 from hqmm.learning.quasi_newton import RiemannianLBFGS
 
@@ -38,5 +38,6 @@ __all__ = [
     "random_noom",
     "shrink",
     "start_from",
+    "start_from_counts",
     "with_noise",
 ]

@@ -13,17 +13,20 @@ HQMM, to the best HQMM than a random one after some passes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from hqmm import channels
 from hqmm._random import RandomState, as_generator
 from hqmm._typing import ComplexArray, FloatArray
-from hqmm.errors import ModelError
+from hqmm.errors import DataError, ModelError
 from hqmm.learning.grow import enlarge, shrink
+from hqmm.learning.initial import random_hqmm
+from hqmm.learning.spectral import learn_spectral
 from hqmm.linear import LinearForm
 from hqmm.models import HQMM, HybridHQMM, Model
+from hqmm.sequences import Sequences
 
 _STEPS = 500  # symbols of the sample
 _POSITIVE = 0.9  # share of its states that become positive
@@ -79,6 +82,43 @@ def start_from(
         return enlarge(exact, generator, n_states=n_states, kraus_rank=kraus_rank, noise=noise)
 
     return start
+
+
+def start_from_counts(
+    sequences: Any, n_states: int, kraus_rank: int = 1, *, noise: float = 0.05
+) -> Callable[[np.random.Generator], HQMM]:
+    """Return a function that makes an HQMM near a spectral OOM, which counts the words of some data.
+
+    The OOM has n + 2 dimensions (n² if that is less, or as many as the data support): a density matrix has room
+    for n², but few of them are counted reliably. Where not even one can be had, as from sequences too short to
+    have words, the start is random.
+
+    Parameters
+    ----------
+    sequences : Sequences
+        The data to learn from.
+    n_states, kraus_rank : int
+        Sizes n and w of the start.
+    noise : float
+        As in `start_from`.
+
+    Examples
+    --------
+    >>> from hqmm.datasets import hmm_6_6
+    >>> from hqmm.learning import Polar, fit, start_from_counts
+    >>> data = hmm_6_6().sample(20, 300, random_state=0)
+    >>> fit(Polar(max_iter=20), start_from_counts(data, 4), data, random_state=0).model
+    HQMM(n=4, Kraus rank 1, 6 symbols)
+    """
+    data = sequences if isinstance(sequences, Sequences) else Sequences(sequences)
+    for longest in (2, 1):
+        for dimension in range(min(n_states**2, n_states + 2), 0, -1):
+            try:
+                oom = learn_spectral(data, dimension, longest=longest)
+            except (ModelError, DataError):  # fewer are needed, or shorter words
+                continue
+            return cast(Callable[[np.random.Generator], HQMM], start_from(oom, n_states, kraus_rank, noise=noise))
+    return random_hqmm(n_states, data.alphabet, kraus_rank)
 
 
 def nearest_hqmm(
