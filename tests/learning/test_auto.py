@@ -52,7 +52,7 @@ def test_the_same_seed_gives_the_same_model(data, result):
     ],
 )
 def test_sizes_that_are_given_are_kept(data, given, sizes):
-    model = fit_auto(data[:40], **{**QUICK, **given}).model
+    model = fit_auto(data[:25], **{**QUICK, **given}).model
     for wanted, found in zip(sizes, (model.n_blocks, model.n_states, model.kraus_rank), strict=True):
         assert wanted in (None, found)
 

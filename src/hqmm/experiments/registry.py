@@ -18,6 +18,7 @@ MODULES = {
     "initialisation": "hqmm.experiments.initialisation",
     "speedup": "hqmm.experiments.speedup",
     "clock": "hqmm.experiments.clock",
+    "pautomac": "hqmm.experiments.pautomac",
 }
 
 

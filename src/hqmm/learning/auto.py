@@ -1,9 +1,9 @@
 """The automatic mode: sizes chosen on held-out data by growing, and the best models averaged.
 
-Small models of several kinds (many labels or few, with one quantum dimension on each or more) are learned first.
-Each kind grows from what it has learned for as long as held-out data gain. The best models found, and others
-learned from scratch at the best size while time remains, are refined on all data and mixed; a mixture of hybrid
-models is a hybrid model.
+Small models of several kinds (many labels or few, with one quantum dimension on each or more; from random starts
+and from a Markov chain) are learned first. Each kind grows from what it has learned for as long as held-out data
+gain. The best kinds grow again from other starts; then the best models found are refined on all data and mixed: a
+mixture of hybrid models is a hybrid model.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -23,7 +24,7 @@ from hqmm.learning.grow import enlarge, label_weights
 from hqmm.learning.initial import random_hybrid
 from hqmm.learning.polar import Polar
 from hqmm.learning.task import mean_log_likelihood
-from hqmm.models import Model, mixture
+from hqmm.models import HybridHQMM, MarkovChain, Model, mixture
 from hqmm.sequences import Sequences
 
 Choice: TypeAlias = int | Literal["auto"]
@@ -31,13 +32,18 @@ Choice: TypeAlias = int | Literal["auto"]
 FIRST_DIMENSION = 8  # m of the smallest models
 HELD_OUT = 0.1
 FEWEST = 20  # sequences that are worth splitting; fewer are cut into pieces
-PRIOR = 0.15  # pseudo-count of each transition
-PATIENCE = 8
-PASSES = 150
+PRIOR = 4.0  # pseudo-count of all transitions from a label together
+LEARNER = Polar(sweeps=10, tol=1e-5)
+PASSES = 60  # for each size
+MORE_PASSES = 100  # for the best
 LAST_PASSES = 10  # on all data
+PATIENCE = 15
 RESTARTS = 4
-NEGLIGIBLE = 0.02  # weight in a mixture below which a model is left out
+NOISE = 0.1
 GAIN = 1e-5  # log-likelihood per symbol that makes growing worth while
+EM_STEPS = 10  # towards the weights of the mixture
+NEGLIGIBLE = 0.02  # weight in a mixture below which a model is left out
+LARGEST_MIXTURE = 4_000_000  # entries of its Kraus operators
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,29 @@ class Size:
         return self.n_blocks * self.n_states**2
 
 
+@dataclass(frozen=True)
+class Ladder:
+    """Sizes to climb, from a random model or, with ``chain``, from the Markov chain whose contexts are labels."""
+
+    sizes: list[Size]
+    chain: bool = False
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A model that was tried: which rung of which ladder, with how much of a prior."""
+
+    fit: Fit
+    ladder: Ladder
+    rung: int
+    prior: float
+
+    @property
+    def score(self) -> float:
+        """The log-likelihood per symbol of the held-out data."""
+        return self.fit.score
+
+
 def fit_auto(
     data: Any,
     *,
@@ -64,7 +93,7 @@ def fit_auto(
     burn_in: int = 0,
     max_dimension: int = 64,
     time_limit: float | None = None,
-    average: int = 5,
+    average: int = 8,
     prior: float = PRIOR,
     random_state: RandomState = None,
     threads: int | None = None,
@@ -90,7 +119,8 @@ def fit_auto(
     average : int
         How many models to mix at most, where the number of labels is free; 1 keeps the best one.
     prior : float
-        Pseudo-count of every transition, see `Polar`.
+        Pseudo-count of all transitions from a label together, see `Polar`; a quarter of it and four times as much
+        are tried too.
     random_state : None, int or numpy.random.Generator
         The same seed gives the same model, unless the time limit cuts the search short.
     threads : int, optional
@@ -121,17 +151,12 @@ def fit_auto(
     generator = as_generator(random_state)
     train, held_out = _parts(everything, validation, burn_in, generator)
     search = _Search(
-        train.deduplicate(),
-        held_out.deduplicate(),
-        burn_in,
-        Polar(sweeps=10, prior=prior),
-        generator,
-        threads,
-        time_limit,
-        tuple(callbacks),
+        train.deduplicate(), held_out.deduplicate(), burn_in, generator, threads, time_limit, tuple(callbacks)
     )
-    for kind in _kinds(n_blocks, n_states, kraus_rank, max_dimension):
-        search.climb(kind)
+    ladders = _ladders(n_blocks, n_states, kraus_rank, max_dimension)
+    for ladder in search.with_chains(ladders, max_dimension) if n_blocks == "auto" else ladders:
+        search.climb(ladder, prior)
+    search.learn_on()
     search.restart(RESTARTS)
     chosen, weights = search.select(average if n_blocks == "auto" else 1)
     return search.finish(chosen, weights, everything.deduplicate())
@@ -150,25 +175,26 @@ def _parts(
     return split_validation(data, HELD_OUT, generator)
 
 
-def _kinds(k: Choice, q: Choice, w: Choice, max_dimension: int) -> list[list[Size]]:
-    """Return ladders of sizes to climb, each of one kind."""
+def _ladders(k: Choice, q: Choice, w: Choice, max_dimension: int) -> list[Ladder]:
+    """Return ladders of sizes, each of one kind."""
     if k == "auto":
         pairs = [(1, 1), (2, 1), (2, 2), (3, 2)] if q == "auto" else [(q, 1), (q, 2)][: 1 if q == 1 else 2]
         if w != "auto":
             pairs = list(dict.fromkeys((states, w) for states, _ in pairs))
-        ladders = []
-        for states, rank in pairs:
-            first = max(1, round(FIRST_DIMENSION / states**2))
-            counts = [first]
-            while 2 * counts[-1] * states**2 <= max_dimension:
-                counts.append(2 * counts[-1])
-            ladders.append([Size(count, states, rank) for count in counts])
-        return ladders
+        return [Ladder(_doubled(max(1, FIRST_DIMENSION // q**2), q, w, max_dimension)) for q, w in pairs]
     ranks = [1, 2, 4] if w == "auto" else [w]
     if q != "auto":
-        return [[Size(k, q, rank) for rank in ranks if rank <= q * q or rank == ranks[0]]]
+        return [Ladder([Size(k, q, rank) for rank in ranks if rank <= q * q or rank == ranks[0]])]
     largest = max(1, int((max_dimension / k) ** 0.5))
-    return [[Size(k, states, rank) for states in range(min(2, largest), largest + 1)] for rank in ranks]
+    return [Ladder([Size(k, states, rank) for states in range(min(2, largest), largest + 1)]) for rank in ranks]
+
+
+def _doubled(k: int, q: int, w: int, max_dimension: int) -> list[Size]:
+    """Return sizes with k labels, and twice as many, as long as m is within bounds."""
+    sizes = [Size(k, q, w)]
+    while 2 * sizes[-1].dimension <= max_dimension:
+        sizes.append(Size(2 * sizes[-1].n_blocks, q, w))
+    return sizes
 
 
 @dataclass
@@ -178,13 +204,11 @@ class _Search:
     train: Sequences
     held_out: Sequences
     burn_in: int
-    learner: Polar
     generator: np.random.Generator
     threads: int | None
     time_limit: float | None
     callbacks: tuple[Callable[[dict[str, float], Model], Any], ...]
-    tried: list[Fit] = field(default_factory=list)
-    sizes: list[Size] = field(default_factory=list)
+    tried: list[Trial] = field(default_factory=list)
     history: list[list[float]] = field(default_factory=list)
     began: float = field(default_factory=time.perf_counter)
     stopped: Reason | None = None
@@ -200,41 +224,97 @@ class _Search:
             self.stopped = "time"
         return bool(self.tried) and self.stopped is not None
 
-    def climb(self, ladder: list[Size]) -> None:
-        """Grow a model rung by rung for as long as held-out data gain."""
-        best: Fit | None = None
-        for size in ladder:
+    @cached_property
+    def chain(self) -> HybridHQMM:
+        """The Markov chain of order one, its contexts as labels."""
+        return MarkovChain.from_sequences(self.train, 1).to_hybrid()
+
+    def with_chains(self, ladders: list[Ladder], max_dimension: int) -> list[Ladder]:
+        """Return each ladder behind one of its kind that starts from the Markov chain, where there is room."""
+        k, result = self.chain.n_blocks, []
+        for ladder in ladders:
+            size = ladder.sizes[0]
+            if k * size.n_states**2 <= max_dimension:
+                sizes = _doubled(k, size.n_states, size.kraus_rank, max_dimension)
+                result.append(Ladder(sizes, chain=True))
+            result.append(ladder)
+        return result
+
+    def climb(self, ladder: Ladder, prior: float, last: int | None = None) -> None:
+        """Grow a model rung by rung for as long as held-out data gain, or to the rung that is asked for."""
+        best: Trial | None = None
+        for rung in range(len(ladder.sizes) if last is None else last + 1):
             if self.over:
                 return
-            found = self._try(size, self._grown(best, size))
-            if best is not None and found.score < best.score + GAIN:
+            found = self._try(ladder, rung, prior, self._grown(best, ladder.sizes[rung], ladder.chain))
+            if last is None and best is not None and found.score < best.score + GAIN:
                 return
             best = found
 
+    def learn_on(self) -> None:
+        """Learn on from the best model, with a weaker prior, and with a stronger one."""
+        prior = self._ranked()[0].prior
+        for factor in (1.0, 0.25, 4.0):
+            if not self.over:
+                best = self._ranked()[0]
+                self._try(best.ladder, best.rung, factor * prior, best.fit.model, sweeps=0)
+
     def restart(self, count: int) -> None:
-        """Learn models of the best size from scratch."""
-        best = self.sizes[int(np.argmax([one.score for one in self.tried]))]
-        for _ in range(count):
-            if self.over:
-                return
-            self._try(best, self._drawn(best))
+        """Climb the two best ladders again from other starts, by turns, to where they were best."""
+        leaders: dict[int, Trial] = {}
+        for trial in self._ranked():
+            leaders.setdefault(id(trial.ladder), trial)
+        chosen = list(leaders.values())[:2]
+        for number in range(count):
+            again = chosen[number % len(chosen)]
+            self.climb(again.ladder, again.prior, again.rung)
 
-    def select(self, count: int) -> tuple[list[Fit], FloatArray]:
-        """Return the best models and the weights of their mixture that suits the held-out data best."""
-        ranked = sorted(self.tried, key=lambda one: -one.score)[:count]
-        scores = np.stack([one.model.log_likelihood(self.held_out, self.burn_in) for one in ranked])
-        weights = mixture_weights(scores, self.held_out.weights)
+    def select(self, count: int) -> tuple[list[Trial], FloatArray]:
+        """Return the best models and weights of their mixture, which held-out data move away from equal ones.
+
+        Which of two good models is better is more than held-out data can tell: all that they do not tell from the
+        best one may take part, and only some steps of EM are taken.
+        """
+        chosen: list[Trial] = []
+        scores: list[FloatArray] = []
+        for trial in self._ranked():
+            values = trial.fit.model.log_likelihood(self.held_out, self.burn_in)
+            if chosen and self._worse(values, scores[0]):
+                continue
+            if not chosen or self._mixture_entries([*chosen, trial]) <= LARGEST_MIXTURE:
+                chosen.append(trial)
+                scores.append(values)
+            if len(chosen) == count:
+                break
+        weights = mixture_weights(np.stack(scores), self.held_out.weights)
         keep = weights >= min(NEGLIGIBLE, weights.max())
-        return [one for one, kept in zip(ranked, keep, strict=True) if kept], weights[keep] / weights[keep].sum()
+        return [one for one, kept in zip(chosen, keep, strict=True) if kept], weights[keep] / weights[keep].sum()
 
-    def finish(self, chosen: list[Fit], weights: FloatArray, data: Sequences) -> Fit:
+    def _worse(self, values: FloatArray, best: FloatArray) -> bool:
+        """Return whether held-out sequences score worse than with the best model, by two standard errors."""
+        counts = self.held_out.weights
+        possible = best > -np.inf
+        if np.any(values[possible] == -np.inf):
+            return True
+        loss, counts = best[possible] - values[possible], counts[possible]
+        mean = np.average(loss, weights=counts)
+        return bool(mean > 2 * np.sqrt(np.average((loss - mean) ** 2, weights=counts) / counts.sum()))
+
+    def finish(self, chosen: list[Trial], weights: FloatArray, data: Sequences) -> Fit:
         """Return the mixture of the chosen models, each refined on all data."""
-        before = _mixed([one.model for one in chosen], weights)
+        before = _mixed([one.fit.model for one in chosen], weights)
         values = before.log_likelihood(self.held_out, self.burn_in)
         score, _ = mean_log_likelihood(values, self.held_out, self.burn_in)
-        last = replace(self.learner, sweeps=0, max_iter=LAST_PASSES)
         refined = [
-            fit(last, one.model, data, burn_in=self.burn_in, threads=self.threads, random_state=self.generator)
+            fit(
+                self._learner(one.ladder.sizes[one.rung], one.prior, sweeps=0),
+                one.fit.model,
+                data,
+                burn_in=self.burn_in,
+                max_iter=LAST_PASSES,
+                threads=self.threads,
+                random_state=self.generator,
+            )
             for one in chosen
         ]
         model = _mixed([one.model for one in refined], weights)
@@ -242,25 +322,24 @@ class _Search:
         passes = sum(one.history["passes"][-1] for one in refined)
         self._record(passes, train, score, max(one.history["feasibility"][-1] for one in refined))
         columns = dict(zip(COLUMNS, np.array(self.history).T, strict=True))
-        reason: Reason = self.stopped or "no_progress"
-        return Fit(model, reason, columns, len(self.history) - 1, self.seconds, n_zero, self.tried)
+        fits = [one.fit for one in self.tried]
+        return Fit(
+            model, self.stopped or "no_progress", columns, len(self.history) - 1, self.seconds, n_zero, fits
+        )
 
-    def _try(self, size: Size, start: Start) -> Fit:
-        left = None if self.time_limit is None else max(1.0, self.time_limit - self.seconds)
+    def _try(self, ladder: Ladder, rung: int, prior: float, start: Start, sweeps: int = LEARNER.sweeps) -> Trial:
         found = fit(
-            self.learner,
+            self._learner(ladder.sizes[rung], prior, sweeps),
             start,
             self.train,
             validation=self.held_out,
             burn_in=self.burn_in,
-            max_iter=PASSES,
-            patience=PATIENCE + self.learner.sweeps,
-            time_limit=left,
+            max_iter=PASSES if sweeps else MORE_PASSES,
+            patience=PATIENCE,
+            time_limit=None if self.time_limit is None else max(1.0, self.time_limit - self.seconds),
             threads=self.threads,
             random_state=self.generator,
         )
-        self.tried.append(found)
-        self.sizes.append(size)
         best = found.best_iteration
         row = self._record(
             found.history["passes"][-1],
@@ -271,7 +350,11 @@ class _Search:
         answers = [callback(row, found.model) for callback in self.callbacks]
         if any(answers):
             self.stopped = "interrupted"
-        return found
+        self.tried.append(Trial(found, ladder, rung, prior))
+        return self.tried[-1]
+
+    def _learner(self, size: Size, prior: float, sweeps: int) -> Polar:
+        return replace(LEARNER, sweeps=sweeps, prior=prior / (len(self.train.alphabet) * size.n_blocks))
 
     def _record(self, passes: float, train: float, validation: float, feasibility: float) -> dict[str, float]:
         spent = self.history[-1][1] if self.history else 0.0
@@ -286,23 +369,30 @@ class _Search:
         self.history.append(list(row.values()))
         return row
 
-    def _drawn(self, size: Size) -> Start:
-        return random_hybrid(size.n_blocks, size.n_states, self.train.alphabet, size.kraus_rank)
-
-    def _grown(self, smaller: Fit | None, size: Size) -> Start:
-        if smaller is None:
-            return self._drawn(size)
-        model: Any = smaller.model
+    def _grown(self, smaller: Trial | None, size: Size, chain: bool) -> Start:
+        """Return what to start a size from: a smaller model, the Markov chain, or a random one."""
+        if smaller is None and not chain:
+            return random_hybrid(size.n_blocks, size.n_states, self.train.alphabet, size.kraus_rank)
+        model: Any = self.chain if smaller is None else smaller.fit.model
         weights = label_weights(model, self.train, self.threads)
-        return enlarge(model, self.generator, weights=weights, **vars(size))
+        return enlarge(model, self.generator, weights=weights, noise=NOISE, **vars(size))
+
+    def _ranked(self) -> list[Trial]:
+        return sorted(self.tried, key=lambda one: -one.score)
+
+    def _mixture_entries(self, trials: list[Trial]) -> int:
+        sizes = [one.ladder.sizes[one.rung] for one in trials]
+        k = sum(size.n_blocks for size in sizes)
+        q, w = max(size.n_states for size in sizes), max(size.kraus_rank for size in sizes)
+        return len(self.train.alphabet) * w * (k * q) ** 2
 
 
 def _mixed(models: list[Any], weights: FloatArray) -> Any:
     return models[0] if len(models) == 1 else mixture(models, weights)
 
 
-def mixture_weights(log_likelihoods: FloatArray, counts: FloatArray, iterations: int = 100) -> FloatArray:
-    """Return the weights of a mixture of models that maximise its likelihood, by EM.
+def mixture_weights(log_likelihoods: FloatArray, counts: FloatArray, iterations: int = EM_STEPS) -> FloatArray:
+    """Return weights of a mixture of models, by steps of EM from equal ones towards the greatest likelihood.
 
     Parameters
     ----------
@@ -315,7 +405,7 @@ def mixture_weights(log_likelihoods: FloatArray, counts: FloatArray, iterations:
     --------
     >>> import numpy as np
     >>> from hqmm.learning.auto import mixture_weights
-    >>> mixture_weights(np.log([[0.9, 0.9, 0.1], [0.1, 0.1, 0.9]]), np.ones(3)).round(3)
+    >>> mixture_weights(np.log([[0.9, 0.9, 0.1], [0.1, 0.1, 0.9]]), np.ones(3), iterations=100).round(3)
     array([0.708, 0.292])
     """
     possible = np.any(log_likelihoods > -np.inf, axis=0) & (counts > 0)
