@@ -82,13 +82,18 @@ class LinearForm:
     def advance(self, states: FloatArray, codes: AnyArray) -> tuple[FloatArray, FloatArray]:
         """Apply each row's operator (Σ_y T_y where the code is −1) and normalise.
 
-        Also returns the conditional probability of each step; a row where that is not positive has no next
-        state and is left as it is.
+        Also returns the conditional probability of each step; a row where that is zero, or so small that it is
+        rounding and the state after it noise, has no next state: its probability is returned as zero.
         """
         result = np.empty_like(states)
+        smallest = np.zeros(len(states))
+        bounds = self._functionals[1]
         for code in np.unique(codes):
             operator = self.operators.sum(axis=0) if code == MISSING else self.operators[code]
             rows = codes == code
             result[rows] = states[rows] @ operator.T
+            if code != MISSING:
+                smallest[rows] = ROUNDING * (np.abs(states[rows]) @ bounds[code])
         weights = result @ self.evaluation
+        weights[np.abs(weights) <= smallest] = 0.0
         return result / np.where(weights > 0, weights, 1.0)[:, None], weights

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.zoo import plain_probability, random_hmm, random_hqmm, words
 
-from hqmm import HQMM, ModelError
+from hqmm import HQMM, DataError, ModelError
 from hqmm.channels import kraus_rank, random_kraus, random_unitary
 from hqmm.datasets import hmm_6_6, hqmm_2_6
 
@@ -156,3 +156,14 @@ def test_an_unknown_form_is_refused(call, message):
         call(hqmm_2_6())
     with pytest.raises(ModelError, match="rank must be at least 1"):
         hqmm_2_6().compress(0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_symbol_that_is_possible_only_by_rounding_has_no_state_after_it(seed):
+    # "Down" cannot come after "up" along the same axis. In a turned basis its probability is a rounding error of
+    # either sign, and the state after it would be noise.
+    turn = random_unitary(2, random_state=seed)
+    model = HQMM(turn @ hqmm_2_6().kraus @ turn.conj().T)
+    for pair in ([0, 1], [1, 0], [2, 3], [3, 2], [4, 5], [5, 4]):
+        with pytest.raises(DataError, match="position 1: .* probability zero"):
+            model.filter([*pair, 0])
