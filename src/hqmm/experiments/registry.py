@@ -17,6 +17,7 @@ MODULES = {
     "update-schemes": "hqmm.experiments.update_schemes",
     "initialisation": "hqmm.experiments.initialisation",
     "speedup": "hqmm.experiments.speedup",
+    "splice": "hqmm.experiments.splice",
     "clock": "hqmm.experiments.clock",
     "pautomac": "hqmm.experiments.pautomac",
 }
