@@ -23,8 +23,8 @@ from hqmm import (
 from hqmm.datasets import hqmm_2_6
 from hqmm.estimators.noom import _as_noom
 from hqmm.estimators.reading import canonical
-from hqmm.learning import random_hmm, random_hqmm, random_noom
-from hqmm.learning.driver import COLUMNS
+from hqmm.learning import Fit, fit_auto, random_hmm, random_hqmm, random_hybrid, random_noom
+from hqmm.learning.driver import COLUMNS, split_validation
 
 DATA = hqmm_2_6().sample(40, 30, random_state=0)
 QUICK = {"tol": 1e-3, "random_state": 0}
@@ -174,6 +174,45 @@ def test_an_initial_state_that_means_nothing_is_refused():
         HQMMEstimator(initial_state="zero").fit(DATA)
     with pytest.raises(ModelError, match="no state of a NOOM"):
         NOOMEstimator(initial_state="mixed").fit(DATA)
+
+
+# --- sizes that are chosen -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("validation", [None, 0.25])
+def test_sizes_that_are_auto_are_chosen_by_the_automatic_mode(validation):
+    settings = {"n_states": 2, "n_blocks": "auto", "kraus_rank": 1}
+    estimator = HQMMEstimator(**settings, time_limit=0.0, validation=validation, burn_in=1, random_state=3)
+    with pytest.warns(ConvergenceWarning, match="raise time_limit"):  # one model is always tried, here no other
+        estimator.fit(DATA)
+    generator = np.random.default_rng(3)
+    train, held_out = (DATA, None) if validation is None else split_validation(DATA, validation, generator)
+    expected = fit_auto(
+        canonical(train), **settings, validation=held_out, time_limit=0.0, burn_in=1, random_state=generator
+    )
+    assert estimator.model_ == expected.model
+    assert estimator.result_.reason == "time"
+    assert not estimator.converged_
+
+
+def test_an_automatic_search_that_gains_no_more_has_converged(monkeypatch):
+    hybrid = random_hybrid(1, 2, 6)(np.random.default_rng(0))
+    history = {name: np.zeros(2) for name in COLUMNS}
+    found = Fit(hybrid, "no_progress", history, 1, 0.0, 0)
+    monkeypatch.setattr("hqmm.learning.auto.fit_auto", lambda data, **settings: found)
+    estimator = HQMMEstimator("auto").fit(DATA)  # without a warning
+    assert estimator.converged_
+    assert estimator.model_ == hybrid.to_hqmm()  # one label is none
+
+
+@pytest.mark.parametrize(
+    "settings", [{"learner": "cosm"}, {"n_init": 2}, {"max_iter": 3}, {"initial_state": "mixed"}, {"tol": 1.0}]
+)
+def test_settings_of_learners_have_no_meaning_where_sizes_are_auto(settings):
+    with pytest.raises(ValueError, match=f"{next(iter(settings))} has no meaning where sizes are 'auto'"):
+        HQMMEstimator("auto", **settings).fit(DATA)
+    with pytest.raises(ValueError, match="chosen by fit: call it before partial_fit"):
+        HQMMEstimator("auto").partial_fit(DATA)
 
 
 # --- NOOMs ----------------------------------------------------------------------------------------------------

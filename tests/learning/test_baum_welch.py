@@ -4,8 +4,9 @@ from hmmlearn.hmm import CategoricalHMM
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hqmm import HMM, Sequences
+from hqmm import HMM, Sequences, engine
 from hqmm.learning import BaumWelch, fit, random_hmm
+from hqmm.learning.task import Task
 
 
 @given(seed=st.integers(0, 1000), n=st.integers(1, 4), s=st.integers(2, 4))
@@ -74,3 +75,56 @@ def test_weights_count_as_repetitions():
     weighted = fit(BaumWelch(), start, Sequences([[0, 1], [1, 1]], weights=[3, 1]), max_iter=3).model
     repeated = fit(BaumWelch(), start, [[0, 1], [0, 1], [0, 1], [1, 1]], max_iter=3).model
     np.testing.assert_allclose(weighted.transition, repeated.transition, atol=1e-12)
+
+
+# --- streams --------------------------------------------------------------------------------------------------
+
+
+def test_a_stream_starts_from_counts_that_agree_with_the_model():
+    model = random_hmm(3, 4)(np.random.default_rng(0))
+    learner = BaumWelch()
+    state = learner.open(model, Task(Sequences([[0]], alphabet=4)))
+    for found, expected in zip(learner._maximise(state, 0.0), model.parameters.values(), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-15)
+
+
+def test_a_batch_enters_the_counts_with_a_share_that_falls():
+    rng = np.random.default_rng(0)
+    model = random_hmm(2, 3)(rng)
+    learner = BaumWelch()
+    one, two = (Sequences(rng.integers(0, 3, (4, 6)), alphabet=3) for _ in range(2))
+    first = learner.absorb(learner.open(model, Task(one)), Task(one))
+    second = learner.absorb(first, Task(two))
+    middle = learner.model(first, Task(one))
+    result = engine.gradient(middle.linear, two)
+    fresh = middle.linear.operators * result.operators / 24
+    np.testing.assert_allclose(second.counts, first.counts + 3**-0.55 * (fresh - first.counts))
+    starts = middle.initial * result.initial / 4
+    np.testing.assert_allclose(second.starts, first.starts + 3**-0.55 * (starts - first.starts))
+    assert second.objective == pytest.approx(middle.log_likelihood(two).mean() / 6)
+
+
+def test_a_long_stream_comes_to_a_maximum_of_the_likelihood():
+    truth = HMM([[0.9, 0.3], [0.1, 0.7]], [[0.8, 0.1], [0.2, 0.9]])
+    learner = BaumWelch()
+    start = HMM([[0.8, 0.2], [0.2, 0.8]], [[0.6, 0.4], [0.4, 0.6]])
+    data = truth.sample(3000, 20, random_state=0)
+    state = learner.open(start, Task(data))
+    for first in range(0, 3000, 20):
+        state = learner.absorb(state, Task(data[first : first + 20]))
+    test = truth.sample(1000, 20, random_state=1)
+    streamed, best = learner.model(state, Task(data)), fit(learner, start, data).model
+    gap = (best.log_likelihood(test) - streamed.log_likelihood(test)).mean() / 20
+    assert abs(gap) < 0.002
+
+
+def test_pseudo_counts_weigh_less_the_longer_the_stream():
+    data = Sequences([[0, 0, 0, 0]] * 20, alphabet=2)
+    learner = BaumWelch(prior=1.0)
+    state = learner.open(HMM([[1.0]], [[0.5], [0.5]]), Task(data))
+    unseen = []
+    for _ in range(100):
+        state = learner.absorb(state, Task(data))
+        unseen.append(learner.model(state, Task(data)).emission[1, 0])
+    assert unseen[0] > 0.1
+    assert 1 / 8002 <= unseen[-1] < 0.001

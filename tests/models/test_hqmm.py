@@ -167,3 +167,8 @@ def test_a_symbol_that_is_possible_only_by_rounding_has_no_state_after_it(seed):
     for pair in ([0, 1], [1, 0], [2, 3], [3, 2], [4, 5], [5, 4]):
         with pytest.raises(DataError, match="position 1: .* probability zero"):
             model.filter([*pair, 0])
+
+
+def test_the_only_state_of_one_dimension_is_stationary_whatever_rounding_does():
+    kraus = np.full((3, 2, 1, 1), np.sqrt(1 / 6))
+    np.testing.assert_allclose(HQMM(kraus).stationary_state(), [[1]])

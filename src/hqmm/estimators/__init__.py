@@ -6,6 +6,7 @@ from hqmm.estimators.hqmm import HQMMEstimator
 from hqmm.estimators.markov import MarkovChainEstimator
 from hqmm.estimators.noom import NOOMEstimator
 from hqmm.estimators.oom import OOMEstimator
+from hqmm.estimators.scoring import description_accuracy_scorer
 
 __all__ = [
     "HMMEstimator",
@@ -14,4 +15,5 @@ __all__ = [
     "NOOMEstimator",
     "OOMEstimator",
     "SequenceClassifier",
+    "description_accuracy_scorer",
 ]

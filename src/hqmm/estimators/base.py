@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from hqmm._random import RandomState, as_generator
 from hqmm._typing import FloatArray
 from hqmm.errors import DataError
+from hqmm.estimators.counting import Counted, n_parameters
 from hqmm.estimators.reading import read, shares, weighted
 from hqmm.estimators.walking import after
 from hqmm.linear import MISSING
@@ -65,10 +66,7 @@ class SequenceEstimator(SequenceTags, ClassNamePrefixFeaturesOutMixin, Transform
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the mean log-likelihood per symbol after the burn-in, −∞ where a sequence is impossible."""
-        self._fitted()
-        total, symbols = self._totals(weighted(self._read(X), sample_weight))
-        if symbols == 0:
-            raise DataError(f"nothing is left to score after a burn-in of {self.burn_in} symbols")
+        total, symbols = self._totals(self._scored(X, sample_weight))
         return total / symbols
 
     def predict_next(self, X: Any) -> FloatArray:
@@ -100,6 +98,24 @@ class SequenceEstimator(SequenceTags, ClassNamePrefixFeaturesOutMixin, Transform
         """
         return after(self._process(), self._read(X, end=False), _dense)
 
+    def aic(self, X: Any) -> float:
+        """Return Akaike's information criterion, 2k − 2ℓ: the lower, the better.
+
+        k counts only what the model is free to choose: see `hqmm.estimators.counting.n_parameters`.
+        """
+        total, _ = self._totals(self._scored(X))
+        return 2.0 * self.n_parameters_ - 2.0 * total
+
+    def bic(self, X: Any) -> float:
+        """Return the Bayesian information criterion, k log N − 2ℓ with N scored symbols: the lower, the better."""
+        total, symbols = self._totals(self._scored(X))
+        return float(self.n_parameters_ * np.log(symbols) - 2.0 * total)
+
+    @property
+    def n_parameters_(self) -> int:
+        """Number of parameters that the model is free to choose."""
+        return n_parameters(self._fitted(), initial=self._counted_initial())
+
     def sample(
         self,
         n_sequences: int = 1,
@@ -111,6 +127,18 @@ class SequenceEstimator(SequenceTags, ClassNamePrefixFeaturesOutMixin, Transform
         """Draw sequences, as `Model.sample` does; ``random_state`` is the estimator's by default."""
         chosen = self.random_state if random_state is None else random_state
         return self._fitted().sample(n_sequences, length, prefix=prefix, random_state=as_generator(chosen))
+
+    def _scored(self, X: Any, sample_weight: ArrayLike | None = None) -> Sequences:
+        """Read data that has something to score."""
+        self._fitted()
+        data = weighted(self._read(X), sample_weight)
+        if not shares(data, self.burn_in) @ data.weights:
+            raise DataError(f"nothing is left to score after a burn-in of {self.burn_in} symbols")
+        return data
+
+    def _counted_initial(self) -> Counted:
+        """Return how the initial state counts among the parameters."""
+        return "learned"
 
     def _totals(self, data: Sequences) -> tuple[float, float]:
         """Return the log-likelihood of all sequences and the number of scored symbols, by weight."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,21 +12,28 @@ from hqmm._random import RandomState
 from hqmm._typing import ComplexArray
 from hqmm.estimators.learned import LearnedEstimator
 from hqmm.estimators.learners import QUANTUM
-from hqmm.learning import Learner, random_hqmm, random_hybrid
+from hqmm.learning import Fit, Learner, random_hqmm, random_hybrid
 from hqmm.models import HQMM, NOOM, HybridHQMM, Model
-from hqmm.sequences import Alphabet
+from hqmm.sequences import Alphabet, Sequences
+
+if TYPE_CHECKING:
+    from hqmm.learning.auto import Choice
 
 
 class HQMMEstimator(LearnedEstimator):
     """Hidden quantum Markov models, and with ``n_blocks`` > 1 hybrid ones, learned from sequences.
 
+    Any size may be "auto": `hqmm.learning.fit_auto` then chooses it on held-out data, learns in its own way (only
+    ``validation``, ``burn_in``, ``time_limit``, ``threads``, ``random_state`` and what reads the data apply), and
+    has converged when growing gains no more.
+
     Parameters
     ----------
-    n_states : int
+    n_states : int or "auto"
         Dimension n of the quantum state (with blocks: of the state on each label).
-    n_blocks : int
+    n_blocks : int or "auto"
         Number k of classical labels.
-    kraus_rank : int
+    kraus_rank : int or "auto"
         Number w of Kraus operators for each symbol (and pair of labels).
     learner : str or Learner
         "polar", "cosm", "lbfgs", "adam" or "givens", or a learner with settings of its own, such as
@@ -98,10 +105,10 @@ class HQMMEstimator(LearnedEstimator):
 
     def __init__(
         self,
-        n_states: int = 2,
+        n_states: Choice = 2,
         *,
-        n_blocks: int = 1,
-        kraus_rank: int = 1,
+        n_blocks: Choice = 1,
+        kraus_rank: Choice = 1,
         learner: str | Learner = "polar",
         n_init: int = 1,
         max_iter: int | None = None,
@@ -141,7 +148,44 @@ class HQMMEstimator(LearnedEstimator):
         self.checkpoint = checkpoint
         self.verbose = verbose
 
+    @property
+    def _sizes(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("n_states", "n_blocks", "kraus_rank")}
+
+    @property
+    def _is_automatic(self) -> bool:
+        return "auto" in self._sizes.values()
+
+    def _learn(self, data: Sequences, validation: Sequences | None, generator: np.random.Generator) -> Fit:
+        if not self._is_automatic:
+            return super()._learn(data, validation, generator)
+        defaults = {"learner": "polar", "n_init": 1, "max_iter": None, "tol": None, "patience": None}
+        defaults |= {"initial_state": "auto", "start": None, "checkpoint": None}
+        for name, value in defaults.items():
+            given = getattr(self, name)
+            if not (given is value or (isinstance(given, str | int) and given == value)):
+                raise ValueError(f"{name} has no meaning where sizes are 'auto': leave it at {value!r}")
+        from hqmm.learning.auto import fit_auto
+
+        return fit_auto(
+            data,
+            **self._sizes,
+            validation=validation,
+            burn_in=self.burn_in,
+            time_limit=self.time_limit,
+            random_state=generator,
+            threads=self.threads,
+        )
+
+    def _is_complete(self, result: Fit) -> bool:
+        return result.converged or (self._is_automatic and result.reason == "no_progress")
+
+    def _promised(self, model: Model) -> Model:
+        return model.to_hqmm() if isinstance(model, HybridHQMM) and model.n_blocks == 1 else model
+
     def _draw(self, alphabet: Alphabet) -> Callable[[np.random.Generator], Model]:
+        if self.n_states == "auto" or self.n_blocks == "auto" or self.kraus_rank == "auto":
+            raise ValueError("sizes that are 'auto' are chosen by fit: call it before partial_fit")
         if self.n_blocks == 1:
             return random_hqmm(self.n_states, alphabet, self.kraus_rank)
         return random_hybrid(self.n_blocks, self.n_states, alphabet, self.kraus_rank)

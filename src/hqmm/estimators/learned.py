@@ -5,19 +5,23 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
 
 from hqmm._random import as_generator
 from hqmm._typing import FloatArray
 from hqmm.errors import ModelError
 from hqmm.estimators.base import SequenceEstimator
+from hqmm.estimators.counting import Counted
 from hqmm.estimators.learners import chosen_learner
-from hqmm.estimators.reading import canonical, read
+from hqmm.estimators.reading import canonical, read, weighted
+from hqmm.estimators.streaming import Stream, StreamLearner
 from hqmm.learning import Fit, Learner, fit
 from hqmm.learning.driver import REASONS, Reason, split_validation
 from hqmm.models import Model
@@ -33,6 +37,14 @@ ADVICE: dict[Reason, str] = {
     "non_finite": "lower the learner's step, or use another learner",
     "interrupted": "fit again; with checkpoint= it continues",
 }
+
+
+def _streams(estimator: LearnedEstimator) -> bool:
+    """Tell whether the learner can learn from batches that it sees once; the message is for those that cannot."""
+    if not isinstance(estimator._learner(), StreamLearner):
+        able = " and ".join(name for name, kind in estimator._learners.items() if hasattr(kind, "absorb"))
+        raise AttributeError(f"{estimator.learner!r} needs all data at once; partial_fit is for {able}")
+    return True
 
 
 class LearnedEstimator(SequenceEstimator):
@@ -91,8 +103,45 @@ class LearnedEstimator(SequenceEstimator):
         """
         generator = as_generator(self.random_state)
         train, held_out = self._held_out(self._read_training(X, sample_weight), generator)
-        self._set_result(self._finished(self._learn(canonical(train), held_out, generator)))
+        self._set_result(self._learn(canonical(train), held_out, generator))
         return self
+
+    @available_if(_streams)  # type: ignore[untyped-decorator]
+    def partial_fit(self: Self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from more sequences, which are read once, from the model of before on.
+
+        The first call starts from the fitted model, or from a random one whose alphabet should then be given. The
+        learner takes a step for every 5 sequences, in their order. ``history_`` has the log-likelihood per symbol
+        of each such batch before it was learned from.
+
+        Parameters
+        ----------
+        X : Sequences or anything it accepts, or a data frame
+            One sequence a row.
+        y : ignored
+            For scikit-learn's sake.
+        sample_weight : array, optional
+            How often each sequence counts; multiplied with the weights of `Sequences`.
+
+        Returns
+        -------
+        self
+        """
+        first = not hasattr(self, "model_")
+        data = self._read_training(X, sample_weight) if first else weighted(self._read(X), sample_weight)
+        stream = getattr(self, "_stream", None) or self._new_stream(data.alphabet)
+        self._stream = stream.continued(data, self.burn_in, self.threads)
+        for name in ("result_", "converged_"):  # of a fit that this goes beyond
+            self.__dict__.pop(name, None)
+        self._set_model(self._promised(self._stream.model))
+        self.history_ = {"iteration": np.arange(1.0, len(stream.scores) + 1), "train": np.array(stream.scores)}
+        self.n_iter_ = len(stream.scores)
+        return self
+
+    def _new_stream(self, alphabet: Alphabet) -> Stream:
+        begin = getattr(self, "model_", None) or self._start(alphabet)
+        model = begin(as_generator(self.random_state)) if callable(begin) else begin
+        return Stream(self._learner(), model)
 
     def _learn(self, data: Sequences, validation: Sequences | None, generator: np.random.Generator) -> Fit:
         return fit(
@@ -112,9 +161,21 @@ class LearnedEstimator(SequenceEstimator):
             progress=bool(self.verbose),
         )
 
-    def _finished(self, result: Fit) -> Fit:
-        """Return the result with its model in the class that the estimator promises."""
-        return result
+    def _is_complete(self, result: Fit) -> bool:
+        """Return whether the learner stopped because there was nothing left to gain."""
+        return result.converged
+
+    def _promised(self, model: Model) -> Model:
+        """Return the model in the class that the estimator promises."""
+        return model
+
+    def _counted_initial(self) -> Counted:
+        if isinstance(self.initial_state, str) and self.initial_state in ("auto", "learn"):
+            told = getattr(self._learner(), "learn_initial", None)
+            learned = self.burn_in == 0 if told is None else told
+            if learned:
+                return "learned"
+        return "fixed" if self.burn_in == 0 else "stationary"
 
     @abstractmethod
     def _draw(self, alphabet: Alphabet) -> Callable[[np.random.Generator], Model]:
@@ -169,12 +230,14 @@ class LearnedEstimator(SequenceEstimator):
         return data, read(self, self.validation, data.alphabet, end, reset=False, any_width=True)
 
     def _set_result(self, result: Fit) -> None:
+        result = replace(result, model=self._promised(result.model))
+        self.__dict__.pop("_stream", None)
         self._set_model(result.model)
         self.result_ = result
         self.history_ = result.history
         self.n_iter_ = result.n_iter
-        self.converged_ = result.converged
-        if not result.converged:
+        self.converged_ = self._is_complete(result)
+        if not self.converged_:
             warnings.warn(
                 not_converged(type(self).__name__, result.n_iter, result.reason),
                 ConvergenceWarning,

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
-
-from numpy.typing import ArrayLike
+from typing import Any
 
 from hqmm._random import RandomState
-from hqmm.estimators.base import SequenceEstimator
+from hqmm.estimators.counted import CountingEstimator
 from hqmm.models import MarkovChain
+from hqmm.sequences import Sequences
 
-Self = TypeVar("Self", bound="MarkovChainEstimator")
 
-
-class MarkovChainEstimator(SequenceEstimator):
+class MarkovChainEstimator(CountingEstimator):
     """Markov chains of any order: counts of contexts, smoothed.
 
     Parameters
@@ -65,22 +62,5 @@ class MarkovChainEstimator(SequenceEstimator):
         self.end = end
         self.random_state = random_state
 
-    def fit(self: Self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Count.
-
-        Parameters
-        ----------
-        X : Sequences or anything it accepts, or a data frame
-            One sequence a row; of any lengths where it is not a table.
-        y : ignored
-            For scikit-learn's sake.
-        sample_weight : array, optional
-            How often each sequence counts; multiplied with the weights of `Sequences`.
-
-        Returns
-        -------
-        self
-        """
-        data = self._read_training(X, sample_weight)
-        self._set_model(MarkovChain.from_sequences(data, self.order, self.smoothing))
-        return self
+    def _learned(self, data: Sequences) -> MarkovChain:
+        return MarkovChain.from_sequences(data, self.order, self.smoothing)

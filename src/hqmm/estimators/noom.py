@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from hqmm._typing import FloatArray
 from hqmm.errors import ModelError
 from hqmm.estimators.learned import LearnedEstimator
 from hqmm.estimators.learners import QUANTUM
-from hqmm.learning import Fit, Learner, random_noom
+from hqmm.learning import Learner, random_noom
 from hqmm.models import HQMM, NOOM, Model
 from hqmm.sequences import Alphabet
 
@@ -141,8 +140,8 @@ class NOOMEstimator(LearnedEstimator):
     def _mixed(self, model: Any) -> FloatArray:
         raise ModelError("initial_state='mixed' is no state of a NOOM, whose states are unit vectors; pass one")
 
-    def _finished(self, result: Fit) -> Fit:
-        return replace(result, model=_as_noom(result.model))
+    def _promised(self, model: Model) -> Model:
+        return _as_noom(model)
 
 
 def _as_noom(model: Any) -> NOOM:

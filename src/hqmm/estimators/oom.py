@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, TypeVar
-
-from numpy.typing import ArrayLike
+from typing import Any
 
 from hqmm._random import RandomState
 from hqmm._typing import FloatArray
-from hqmm.estimators.base import SequenceEstimator
+from hqmm.estimators.counted import CountingEstimator
+from hqmm.estimators.counting import Counted
 from hqmm.estimators.walking import after
 from hqmm.learning.spectral import Lenient, OnNegative, learn_spectral, score_leniently
 from hqmm.models import OOM
 from hqmm.models.base import Process
 from hqmm.sequences import Sequences
 
-Self = TypeVar("Self", bound="OOMEstimator")
 
-
-class OOMEstimator(SequenceEstimator):
+class OOMEstimator(CountingEstimator):
     """Observable operator models by the spectral method: one singular value decomposition, no iterations.
 
     What it learns may give negative probabilities; ``on_negative`` says what to do with them.
@@ -85,23 +82,7 @@ class OOMEstimator(SequenceEstimator):
         self.end = end
         self.random_state = random_state
 
-    def fit(self: Self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Count words, and decompose.
-
-        Parameters
-        ----------
-        X : Sequences or anything it accepts, or a data frame
-            One sequence a row; of any lengths where it is not a table.
-        y : ignored
-            For scikit-learn's sake.
-        sample_weight : array, optional
-            How often each sequence counts; multiplied with the weights of `Sequences`.
-
-        Returns
-        -------
-        self
-        """
-        data = self._read_training(X, sample_weight)
+    def _learned(self, data: Sequences) -> OOM:
         longest = self.longest
         if data.alphabet.end is None:
             longest = min(longest, (int(data.lengths.max()) - 1) // 2)
@@ -110,10 +91,13 @@ class OOMEstimator(SequenceEstimator):
             warnings.warn(
                 f"the words of up to {longest} symbols before and after another support {model.dimension} states, "
                 f"not {self.n_states}; raise longest, or give it more or longer sequences",
-                stacklevel=2,
+                stacklevel=3,
             )
-        self._set_model(model)
-        return self
+        return model
+
+    def _counted_initial(self) -> Counted:
+        # without an end symbol it is the average state, which the operators decide
+        return "learned" if self.alphabet_.end is not None else "stationary"
 
     def _log_likelihood(self, data: Sequences) -> FloatArray:
         if self.on_negative == "raise":

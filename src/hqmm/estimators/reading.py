@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from hqmm._typing import FloatArray
 from hqmm.errors import DataError
-from hqmm.sequences import Alphabet, Sequences
+from hqmm.sequences import Sequences
 
 
 def read(estimator: Any, X: Any, alphabet: Any, end: bool, *, reset: bool, any_width: bool = False) -> Sequences:
@@ -34,8 +34,6 @@ def read(estimator: Any, X: Any, alphabet: Any, end: bool, *, reset: bool, any_w
     any_width : bool
         Accept tables of any number of columns.
     """
-    if isinstance(X, Sequences) and reset is False and isinstance(alphabet, Alphabet):
-        return X.recode(alphabet)
     if _is_table(X):
         X = _checked_table(estimator, X, reset, any_width)
     elif reset:

@@ -48,7 +48,7 @@ def prior_gradient(point: Point, n_symbols: int) -> Point:
 def _blocks(point: Point, n_symbols: int) -> list[ComplexArray]:
     """Return each part as (label from, symbol, operator, label to, entries)."""
     k, _, q = point[0].shape
-    shapes = [(k, n_symbols, -1, k, q * q), (k, 1, 1, 1, q * q)]
+    shapes = [(k, n_symbols, -1, k, q * q), (k, 1, 1, 1, -1)]
     return [part.reshape(shape) for part, shape in zip(point, shapes, strict=False)]
 
 

@@ -323,11 +323,9 @@ def _rebuild(cls: type[Model], parameters: dict[str, Any]) -> Model:
 
 def _cesaro_limit(transfer: FloatArray, start: FloatArray) -> FloatArray:
     """Project ``start`` on the fixed points of ``transfer`` along the other invariant subspaces."""
-    import scipy.linalg
-
-    defect = transfer - np.eye(len(transfer))
-    right = scipy.linalg.null_space(defect, rcond=1e-9)
-    left = scipy.linalg.null_space(defect.T, rcond=1e-9)
+    U, sizes, V = np.linalg.svd(transfer - np.eye(len(transfer)))
+    fixed = sizes <= 1e-9 * max(1.0, sizes[0])
+    left, right = U[:, fixed], V[fixed].T
     overlap = left.T @ right
     if right.shape[1] == 0 or np.linalg.cond(overlap) > 1e9:
         raise ModelError("the process has no long-run average state: Σ_y T_y has no simple eigenvalue 1")
