@@ -165,7 +165,7 @@ def test_a_symbol_that_is_possible_only_by_rounding_has_no_state_after_it(seed):
     turn = random_unitary(2, random_state=seed)
     model = HQMM(turn @ hqmm_2_6().kraus @ turn.conj().T)
     for pair in ([0, 1], [1, 0], [2, 3], [3, 2], [4, 5], [5, 4]):
-        with pytest.raises(DataError, match="position 1: .* probability zero"):
+        with pytest.raises(DataError, match=r"position 1: .* probability zero"):
             model.filter([*pair, 0])
 
 
