@@ -61,7 +61,7 @@ LEARNERS = {
     "Baum-Welch": BaumWelch(),
     "COSM": COSM(),
     "Polar": Polar(),
-    "Polar from counts": Polar(),
+    "Polar from counts": Polar(sweeps=8, memory=(0.9, 0.98)),
     "L-BFGS": RiemannianLBFGS(),
     "Adam": RiemannianAdam(),
     "Givens": GivensSearch(),

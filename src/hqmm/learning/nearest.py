@@ -28,6 +28,7 @@ from hqmm.linear import LinearForm
 from hqmm.models import HQMM, HybridHQMM, Model
 from hqmm.sequences import Sequences
 
+_QUBIT = 4  # real dimensions of its density matrices
 _STEPS = 500  # symbols of the sample
 _POSITIVE = 0.9  # share of its states that become positive
 _STILL = 1e-12  # variance below which a direction counts as none
@@ -89,9 +90,11 @@ def start_from_counts(
 ) -> Callable[[np.random.Generator], HQMM]:
     """Return a function that makes an HQMM near a spectral OOM, which counts the words of some data.
 
-    The OOM has n + 2 dimensions (n² if that is less, or as many as the data support): a density matrix has room
-    for n², but few of them are counted reliably. Where not even one can be had, as from sequences too short to
-    have words, the start is random.
+    The OOM has four dimensions, as many as a qubit (or fewer, if the data support no more): these are counted
+    reliably. A larger HQMM starts as that qubit, in a space with room to grow. Where not even one dimension can be
+    had, as from sequences too short to have words, the start is random.
+
+    Batches that are followed too closely would lead away again: learn with little noise, as in the example.
 
     Parameters
     ----------
@@ -107,12 +110,13 @@ def start_from_counts(
     >>> from hqmm.datasets import hmm_6_6
     >>> from hqmm.learning import Polar, fit, start_from_counts
     >>> data = hmm_6_6().sample(20, 300, random_state=0)
-    >>> fit(Polar(max_iter=20), start_from_counts(data, 4), data, random_state=0).model
+    >>> gentle = Polar(sweeps=8, memory=(0.9, 0.98), max_iter=20)
+    >>> fit(gentle, start_from_counts(data, 4), data, random_state=0).model
     HQMM(n=4, Kraus rank 1, 6 symbols)
     """
     data = sequences if isinstance(sequences, Sequences) else Sequences(sequences)
     for longest in (2, 1):
-        for dimension in range(min(n_states**2, n_states + 2), 0, -1):
+        for dimension in range(min(n_states**2, _QUBIT), 0, -1):
             try:
                 oom = learn_spectral(data, dimension, longest=longest)
             except (ModelError, DataError):  # fewer are needed, or shorter words
