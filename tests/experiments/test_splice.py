@@ -25,7 +25,7 @@ def junctions(monkeypatch):
         bases[30:38] = list(BORDER[label])
         texts.append("".join(bases))
     data = Splice(Sequences(texts, alphabet="ACGT"), labels, "made up")
-    monkeypatch.setattr(about, "_data", lambda: data)
+    monkeypatch.setattr(about, "junctions", lambda: data)
     return data
 
 
@@ -118,7 +118,7 @@ def test_the_paper_scale_is_the_papers():
 
 
 def test_the_real_data_give_the_known_error_of_a_position_weight_matrix(data_folder):
-    about._data.cache_clear()
+    about.junctions.cache_clear()
     rows = [row for fold in range(5) for row in about.execute("authors", fold, 0, "none", "weights")]
     right = sum(row["accuracy"] * row["sequences"] for row in rows)
     assert sum(row["sequences"] for row in rows) == 762 + 765 + 1648

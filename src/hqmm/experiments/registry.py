@@ -16,6 +16,7 @@ MODULES = {
     "synthetic-hqmm": "hqmm.experiments.synthetic_hqmm",
     "update-schemes": "hqmm.experiments.update_schemes",
     "initialisation": "hqmm.experiments.initialisation",
+    "hyperparameters": "hqmm.experiments.hyperparameters",
     "speedup": "hqmm.experiments.speedup",
     "splice": "hqmm.experiments.splice",
     "clock": "hqmm.experiments.clock",

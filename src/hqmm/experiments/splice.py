@@ -54,7 +54,7 @@ def runs(scale: Scale, seed: int) -> list[Run]:
     sizes, ranks, polar_ranks, folds, epochs, restarts, passes, told_apart = PLAN[scale]
     found: list[Run] = []
     for fold in range(folds):
-        common = {"data": _origin(), "fold": fold, "seed": seed}
+        common = {"data": origin(), "fold": fold, "seed": seed}
         alone = {**common, "protocol": "none"}
         found.append(Run({**alone, "model": "weights"}, 0.1))
         found += [Run({**alone, "model": "markov", "order": order}, 0.5) for order in ORDERS]
@@ -77,7 +77,8 @@ def runs(scale: Scale, seed: int) -> list[Run]:
 
 
 @lru_cache
-def _origin() -> str:
+def origin() -> str:
+    """Return "authors", or "UCI's text" where only that is at hand."""
     try:
         source = load_splice(download=False).source
     except DataUnavailableError:  # what can be downloaded is the authors' file
@@ -86,7 +87,8 @@ def _origin() -> str:
 
 
 @lru_cache
-def _data() -> Splice:
+def junctions() -> Splice:
+    """Return the data, read once."""
     return load_splice()
 
 
@@ -157,7 +159,7 @@ def execute(
     restarts: int = 1,
 ) -> Rows:
     """Learn one model for each label, and say how many of each label's sequences it gets right in the fold."""
-    parts = split(_data(), protocol, fold, seed)
+    parts = split(junctions(), protocol, fold, seed)
     began = time.process_time()
     if model == "weights":
         found = _told(position_weights(parts.train, parts.test.sequences), parts.test)
