@@ -44,6 +44,12 @@ def test_score_reads_standard_input_and_columns_with_weights_and_names(hqmm):
     assert [row["sequence"] for row in rows] == ["x", "y"]
 
 
+def test_tokens_can_stand_between_tabs(hqmm):
+    text = "s\ts\tr\n"
+    found = parsed(hqmm("score", "weather.hqmm", "-", "--sep", "\\t", "--json", text=text))
+    assert found["log_likelihood"] == pytest.approx(load("weather.hqmm").log_likelihood(["ssr"])[0])
+
+
 def test_scores_of_impossible_sequences_are_null_in_json(hqmm, folder):
     (folder / "odd.txt").write_text("0 1\n")
     found = parsed(hqmm("score", "clock.hqmm", "odd.txt", "--json"))

@@ -93,7 +93,7 @@ def fit(
     if validation is not None:
         estimator.set_params(**_validation(estimator, validation, contents, reading))
     try:
-        advice = _fit(estimator, contents)
+        advice = fit_quietly(estimator, contents.sequences)
     except KeyboardInterrupt:
         checkpoint.explain(None, context.meta["arguments"])
     result = getattr(estimator, "result_", None)
@@ -106,12 +106,12 @@ def fit(
     show_facts(_summary(estimator, contents, advice), as_json)
 
 
-def _fit(estimator: Any, contents: Contents) -> list[str]:
+def fit_quietly(estimator: Any, *data: Any) -> list[str]:
     """Fit, and return what it warns of."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            estimator.fit(contents.sequences)
+            estimator.fit(*data)
         except ValueError as error:
             if isinstance(error, HqmmError):
                 raise

@@ -67,10 +67,13 @@ def read_data(path: str, reading: dict[str, Any], **more: Any) -> Contents:
     """Read a data file as the options say."""
     from hqmm.readers import read
 
+    return read(path, **cleaned(reading), **more)
+
+
+def cleaned(reading: dict[str, Any]) -> dict[str, Any]:
+    r"""Return the options of reading; a separator written as ``\t`` is a tab."""
     separator = reading.get("sep")
-    if separator is not None:
-        reading = {**reading, "sep": separator.replace("\\t", "\t")}
-    return read(path, **reading, **more)
+    return reading if separator is None else {**reading, "sep": separator.replace("\\t", "\t")}
 
 
 def read_for(model: Model, path: str, reading: dict[str, Any]) -> Contents:

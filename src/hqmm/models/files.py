@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from hqmm._typing import AnyArray
 from hqmm.errors import FileFormatError, HqmmError
 from hqmm.models.base import Model
 from hqmm.models.hmm import HMM
@@ -43,15 +44,20 @@ def save(model: Model, path: str | os.PathLike[str]) -> Path:
     >>> load(save(model, tempfile.mkdtemp() + "/weather.hqmm")) == model
     True
     """
+    header = header_of(model)
+    return write_bundle(Path(path), model.parameters, header)
+
+
+def header_of(model: Model) -> dict[str, Any]:
+    """Return what a file says of a model beside its arrays."""
     if type(model) not in CLASSES.values():
         raise TypeError(f"save takes a model of hqmm, not {type(model).__name__}")
-    header = {
+    return {
         "class": type(model).__name__,
         "version": FORMAT_VERSION,
         "alphabet": list(model.alphabet.symbols),
         "shapes": {name: list(array.shape) for name, array in model.parameters.items()},
     }
-    return write_bundle(Path(path), model.parameters, header)
 
 
 def load(path: str | os.PathLike[str]) -> Model:
@@ -75,7 +81,11 @@ def load(path: str | os.PathLike[str]) -> Model:
     HQMM(n=2, Kraus rank 1, 6 symbols)
     """
     path = Path(path)
-    parameters, header = read_bundle(path)
+    return model_from(path, *read_bundle(path))
+
+
+def model_from(path: Path, parameters: dict[str, AnyArray], header: dict[str, Any]) -> Model:
+    """Return the model of arrays and a header, which were found in the file ``path``."""
     cls, alphabet = _read_header(path, header)
     for name in cls._parameters:
         if name not in parameters:
