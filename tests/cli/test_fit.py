@@ -66,6 +66,20 @@ def test_every_model_and_learner_can_be_had(hqmm, seqs, options, shown):
     assert shown in repr(load("a.hqmm"))
 
 
+def test_sizes_are_chosen_where_none_is_given(hqmm, seqs):
+    facts = json.loads(hqmm("fit", "seqs.txt", "--output", "a.hqmm", "--time-limit", 0, "--json").stdout)
+    assert facts["converged"] is False
+    with pytest.warns(match="has not converged"):
+        expected = HQMMEstimator("auto", kraus_rank="auto", n_blocks="auto", time_limit=0, random_state=0).fit(
+            seqs
+        )
+    assert load("a.hqmm") == expected.model_
+    chosen = ["--states", "auto", "--blocks", "1", "--rank", "1", "--time-limit", "0"]
+    hqmm("fit", "seqs.txt", "--output", "b.hqmm", *chosen)
+    assert load("b.hqmm").kraus_rank == 1
+    assert type(load("b.hqmm")).__name__ == "HQMM"
+
+
 def test_held_out_data_choose_the_iterate(hqmm, seqs, folder):
     (folder / "held.txt").write_text("0 2 4\n1 3 5\n")
     command = [
@@ -149,7 +163,11 @@ def test_a_folder_that_is_not_there_is_noticed_before_the_work(hqmm):
             "--validation does not go with this model",
         ),
         (["--output", "a", "--model", "hmm", "--learner", "cosm"], "its learners: baum-welch"),
-        (["--output", "a", "--learner", "cosm", "--set", "pace=1"], "COSM has no pace; its settings are"),
+        (
+            ["--output", "a", "--states", "2", "--learner", "cosm", "--set", "pace=1"],
+            "COSM has no pace; its settings are",
+        ),
+        (["--output", "a", "--max-iter", "3"], "--max-iter has no meaning where sizes are chosen; name them"),
         (["--output", "a", "--resume"], "there is nothing to resume"),
     ],
 )
@@ -160,18 +178,18 @@ def test_wrong_usage_of_fit_exits_with_two(hqmm, arguments, message):
 @pytest.mark.parametrize("restarts", [[], ["--n-init", "3", "--jobs", "2"]], ids=["one", "restarts"])
 def test_an_interrupted_fit_says_how_to_resume_and_ends_where_an_uninterrupted_one_does(seqs, folder, restarts):
     settings = ["--states", "2", "--learner", "cosm", "--set", "batch_size=1", "--set", "decay=0.99", *restarts]
-    command = [COMMAND, "fit", "few.txt", "--output", "a.hqmm", *settings, "--max-iter", "120"]
+    command = [COMMAND, "fit", "few.txt", "--output", "a.hqmm", *settings, "--max-iter", "80"]
     (folder / "few.txt").write_text("".join((folder / "seqs.txt").read_text().splitlines(keepends=True)[:5]))
     code, shown = interrupted_in_terminal(command)
     assert code == 1, shown
     assert "interrupted after" in shown
-    assert "".join(shown.split()).endswith("--max-iter120--resume")
+    assert "".join(shown.split()).endswith("--max-iter80--resume")
     assert load("a.hqmm").n_states == 2
     refused = subprocess.run(command, capture_output=True, text=True, check=False)
     assert refused.returncode == 2
     assert "what an interrupted fit left" in refused.stderr
     resumed = subprocess.run([*command, "--resume", "--json"], check=True, capture_output=True, text=True)
-    assert json.loads(resumed.stdout)["iterations"] == 120
+    assert json.loads(resumed.stdout)["iterations"] == 80
     assert resumed.stderr == ""
     first = load("a.hqmm")
     assert not list(Path().glob("*.checkpoint*"))

@@ -7,6 +7,7 @@ import pytest
 
 from hqmm import Sequences, description_accuracy, load, save
 from hqmm.cli.main import COMMANDS
+from hqmm.estimators.counting import n_parameters
 
 
 def parsed(result):
@@ -273,6 +274,7 @@ def test_inspect_says_what_is_in_a_file(hqmm):
     found = parsed(hqmm("inspect", "quantum.hqmm", "--json"))
     assert found["kraus_rank"] == 2
     assert found["dimension"] == 4
+    assert found["free_parameters"] == n_parameters(load("quantum.hqmm"))
     assert found["dimension_needed"] == 2
     assert "Kraus" not in hqmm("inspect", "words.hqmm").stdout
     assert "kraus rank needed" in hqmm("inspect", "quantum.hqmm").stdout
@@ -293,7 +295,7 @@ def test_negative_probabilities_are_the_models_fault(hqmm, invalid_oom):
 
 
 def test_bench_measures(hqmm):
-    found = parsed(hqmm("bench", "--seconds", 0.01, "--json"))
+    found = parsed(hqmm("bench", "--seconds", 0.01, "--states", 2, "--json"))
     assert found["product"] > 0
     assert all(size["rate"] > 0 for size in found["gradients"])
 

@@ -80,11 +80,11 @@ def train(
     **options: Any,
 ) -> None:
     """Learn from labelled sequences and write all models to one file."""
-    from hqmm import SequenceClassifier
     from hqmm.cli.classifying import Classified
     from hqmm.cli.fit import fit_quietly
     from hqmm.cli.learning import make_estimator
     from hqmm.cli.output import show_facts
+    from hqmm.estimators import SequenceClassifier
     from hqmm.models.classes import Classes
 
     if (data is None) == (not files):

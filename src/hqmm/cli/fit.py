@@ -70,12 +70,14 @@ def fit(
 ) -> None:
     """Learn a model from the sequences of DATA (- is standard input) and write it.
 
+    Without sizes (--states, --rank, --blocks), or where one is "auto", an HQMM's are chosen on held-out data.
+
     Ctrl-C keeps the best model so far and a checkpoint; the same command with --resume goes on, and ends where an
     uninterrupted one would have ended.
     """
-    from hqmm.cli.learning import make_estimator
+    from hqmm.cli.learning import is_automatic, make_estimator
     from hqmm.cli.options import read_data
-    from hqmm.cli.output import show_facts
+    from hqmm.cli.output import show_facts, waiting
     from hqmm.models import save
 
     if not output.parent.is_dir():
@@ -89,11 +91,13 @@ def fit(
     end = bool(options["end"])
     contents = read_data(data, reading, alphabet=estimator.alphabet, end=end)
     estimator.set_params(alphabet=contents.sequences.alphabet)
-    estimator.set_params(**_known(estimator, checkpoint=checkpoint.path, verbose=1))
+    if not is_automatic(estimator):
+        estimator.set_params(**_known(estimator, checkpoint=checkpoint.path, verbose=1))
     if validation is not None:
         estimator.set_params(**_validation(estimator, validation, contents, reading))
     try:
-        advice = fit_quietly(estimator, contents.sequences)
+        with waiting("choosing sizes; Ctrl-C keeps the best so far" if is_automatic(estimator) else None):
+            advice = fit_quietly(estimator, contents.sequences)
     except KeyboardInterrupt:
         checkpoint.explain(None, context.meta["arguments"])
     result = getattr(estimator, "result_", None)
@@ -143,7 +147,8 @@ class _Checkpoint:
     def explain(self, result: Any, arguments: list[str]) -> None:
         """Say how to go on, and leave."""
         if not self.files():
-            raise click.ClickException("interrupted before there was anything to keep")
+            kept = "the best model so far is written" if result is not None else "there was nothing to keep yet"
+            raise click.ClickException(f"interrupted; {kept}")
         again = shlex.join([*arguments, *(["--resume"] if "--resume" not in arguments else [])])
         kept = "" if result is None else f" after {result.n_iter} iterations; the best model so far is written"
         raise click.ClickException(f"interrupted{kept}. To go on: {again}")

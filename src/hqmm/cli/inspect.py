@@ -45,12 +45,16 @@ def _facts(model: Model) -> dict[str, Any]:
             facts[title] = int(getattr(model, name))
     if hasattr(model, "canonical"):
         facts["kraus_rank_needed"] = model.canonical().kraus_rank
-    facts["numbers_stored"] = sum(
-        array.size * (2 if np.iscomplexobj(array) else 1) for array in model.parameters.values()
-    )
+    facts["free_parameters"] = _free_parameters(model)
     if _dimension(model) <= LARGEST:
         facts |= _analysed(model)
     return facts
+
+
+def _free_parameters(model: Model) -> int:
+    from hqmm.estimators.counting import n_parameters
+
+    return n_parameters(model)
 
 
 def _dimension(model: Model) -> int:

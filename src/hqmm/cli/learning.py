@@ -58,7 +58,7 @@ _OPTIONS = (
     click.option(
         "--model", type=click.Choice(list(MODELS)), default="hqmm", show_default=True, help="What to learn."
     ),
-    click.option("--states", type=size, metavar="N", help="Hidden states or dimensions n."),
+    click.option("--states", type=size, metavar="N", help="Hidden states or dimensions n, or auto."),
     click.option("--rank", type=size, metavar="N", help="Kraus operators w for each symbol (hqmm)."),
     click.option(
         "--blocks", type=size, metavar="N", help="Labels of a hybrid model, n dimensions on each (hqmm)."
@@ -95,10 +95,12 @@ def make_estimator(
     model: str, learner: str | None, settings: tuple[tuple[str, Any], ...], start: str | None, **options: Any
 ) -> Any:
     """Return the estimator that the options describe; what its model does not have is wrong usage."""
-    import hqmm
+    from hqmm import estimators
     from hqmm.models import load
 
-    kind = getattr(hqmm, MODELS[model])
+    kind = getattr(estimators, MODELS[model])
+    if model == "hqmm" and start is None:
+        options |= _chosen_sizes({**options, "learner": learner, "set": settings or None})
     given = {PARAMETERS.get(name, name): value for name, value in options.items() if value is not None}
     if start is not None:
         given["start"] = load(start)
@@ -112,6 +114,26 @@ def make_estimator(
         option = next((short for short, long in PARAMETERS.items() if long == name), name).replace("_", "-")
         raise click.UsageError(f"--{option} does not go with --model {model}")
     return kind(**given)
+
+
+def is_automatic(estimator: Any) -> bool:
+    """Say whether the estimator chooses its sizes."""
+    known = estimator.get_params()
+    return any(isinstance(value, str) and value == "auto" for value in map(known.get, PARAMETERS.values()))
+
+
+def _chosen_sizes(options: dict[str, Any]) -> dict[str, Any]:
+    """Return sizes that are not given as "auto", where one is or none is given."""
+    sizes = {name: options[name] for name in ("states", "rank", "blocks")}
+    if "auto" not in sizes.values() and any(value is not None for value in sizes.values()):
+        return {}
+    for name in ("learner", "set", "n_init", "max_iter", "tol", "patience"):
+        if options[name] is not None:
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} has no meaning where sizes are chosen; "
+                "name them: --states, and if you like --rank and --blocks"
+            )
+    return {name: "auto" if value is None else value for name, value in sizes.items()}
 
 
 def _learner(kind: type[Any], name: Any, settings: dict[str, Any]) -> Any:

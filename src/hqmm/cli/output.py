@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -76,6 +77,18 @@ def short(value: Any) -> str:
 def note(text: str) -> None:
     """Say something beside the result, on standard error."""
     click.echo(text, err=True)
+
+
+@contextmanager
+def waiting(text: str | None) -> Iterator[None]:
+    """Show that something goes on, on a terminal only."""
+    if text is None or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(text):
+        yield
 
 
 def _lines(value: Any) -> Sequence[str]:

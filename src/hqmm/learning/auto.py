@@ -348,7 +348,7 @@ class _Search:
             found.history["feasibility"][best],
         )
         answers = [callback(row, found.model) for callback in self.callbacks]
-        if any(answers):
+        if any(answers) or found.reason == "interrupted":
             self.stopped = "interrupted"
         self.tried.append(Trial(found, ladder, rung, prior))
         return self.tried[-1]
