@@ -23,7 +23,7 @@ LEARNERS = ("cosm", "gs", "polar")
 PLAN: dict[Scale, tuple[tuple[int, ...], int, int, int, float]] = {
     "tiny": ((2,), 1, 1, 5, 0.2),
     "quick": ((2, 4, 8), 1, 1, 200, 1.0),
-    "paper": ((2, 3, 4, 5, 6, 8, 12, 16), 3, 5, 1000, 20.0),
+    "paper": ((2, 3, 4, 5, 6, 8, 12, 16), 3, 5, 600, 10.0),
 }
 ORDERS = {"clock": range(11), "hqmm-2-4": range(5)}
 # A model counts as the true one's equal where its mean deficit is below two standard errors.

@@ -33,7 +33,7 @@ PLAN: dict[Scale, tuple[dict[str, tuple[tuple[int, int], ...]], int, int]] = {
     "quick": ({"hqmm": ((2, 1),), "hmm": ((2, 1), (5, 2)), "splice": ((2, 1),)}, 1, protocol.EPOCHS),
     "paper": (
         {"hqmm": ((2, 1),), "hmm": ALL, "splice": tuple((n, w) for n in (2, 4, 6, 8) for w in (1, 2, 4, 6))},
-        3,
+        2,
         protocol.EPOCHS,
     ),
 }
