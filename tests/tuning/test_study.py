@@ -241,11 +241,16 @@ def test_an_interrupted_search_gives_its_trials_back(tmp_path):
     assert without_time(found) == without_time(search(evaluate, SPACE, SCHEDULE, random_state=0))
 
 
-def test_storages(tmp_path):
+def test_storages(monkeypatch):
     assert sqlite_file("sqlite:////tmp/trials.db").as_posix() == "/tmp/trials.db"
     assert sqlite_file("postgresql://server/trials") is None
     with pytest.raises(DataError, match=r"storage: odd://me:\*\*\*@server cannot be opened"):
         search(evaluate, SPACE, SCHEDULE, storage="odd://me:secret@server")
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(
+        ImportError, match=r"me:\*\*\*@server/trials needs a database driver .*'psycopg\[binary\]'"
+    ):
+        search(evaluate, SPACE, SCHEDULE, storage="postgresql://me:secret@server/trials")
 
 
 def test_without_optuna_the_error_says_how_to_install_it(tmp_path, monkeypatch):

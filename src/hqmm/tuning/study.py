@@ -305,8 +305,8 @@ def _connect(optuna: Any, storage: str | Path) -> Any:
             return optuna.storages.RDBStorage(url, engine_kwargs=options)
         except ImportError as error:
             raise ImportError(
-                f"storage: {without_password(storage)} needs a database driver, such as psycopg2-binary for "
-                f"PostgreSQL: {error}"
+                f"storage: {without_password(storage)} needs a database driver ({error.__cause__ or error}); "
+                "for PostgreSQL: pip install 'psycopg[binary]'"
             ) from None
         except Exception as error:
             # two processes that make the same tables at the same moment: one of them finds them made
