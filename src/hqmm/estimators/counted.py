@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 from numpy.typing import ArrayLike
 
-from hqmm.errors import DataError
 from hqmm.estimators.base import SequenceEstimator
 from hqmm.estimators.reading import weighted
 from hqmm.models import Model
@@ -41,16 +40,15 @@ class CountingEstimator(SequenceEstimator):
         -------
         self
         """
-        data = self._read_training(X, sample_weight)
-        self.__dict__.pop("_seen", None)
-        self._set_model(self._learned(data))
+        self._seen = self._read_training(X, sample_weight)
+        self._set_model(self._learned(self._seen))
         return self
 
     def partial_fit(self: Self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from more sequences: the model is that of all since the first call.
+        """Learn from more sequences: the model is that of all so far.
 
-        Each distinct sequence is kept, once, to count again; the first call, which must not come after ``fit``,
-        decides the alphabet, if it is not given.
+        Sequences are kept, each distinct one once, to count again; the first ones decide the alphabet, if it is
+        not given.
 
         Parameters
         ----------
@@ -65,12 +63,10 @@ class CountingEstimator(SequenceEstimator):
         -------
         self
         """
-        if not hasattr(self, "model_"):
-            data = self._read_training(X, sample_weight)
-        elif hasattr(self, "_seen"):
+        if hasattr(self, "model_"):
             data = Sequences.concatenate([self._seen, weighted(self._read(X), sample_weight)])
         else:
-            raise DataError("fit keeps no counts to add to; begin with partial_fit on a new estimator")
+            data = self._read_training(X, sample_weight)
         self._seen = data.deduplicate()
         self._set_model(self._learned(self._seen))
         return self

@@ -156,9 +156,15 @@ class HQMMEstimator(LearnedEstimator):
     def _is_automatic(self) -> bool:
         return "auto" in self._sizes.values()
 
-    def _learn(self, data: Sequences, validation: Sequences | None, generator: np.random.Generator) -> Fit:
+    def _learn(
+        self,
+        data: Sequences,
+        validation: Sequences | None,
+        generator: np.random.Generator,
+        callbacks: list[Callable[[dict[str, float], Model], bool]],
+    ) -> Fit:
         if not self._is_automatic:
-            return super()._learn(data, validation, generator)
+            return super()._learn(data, validation, generator, callbacks)
         defaults = {"learner": "polar", "n_init": 1, "max_iter": None, "tol": None, "patience": None}
         defaults |= {"initial_state": "auto", "start": None, "checkpoint": None}
         for name, value in defaults.items():
@@ -175,6 +181,7 @@ class HQMMEstimator(LearnedEstimator):
             time_limit=self.time_limit,
             random_state=generator,
             threads=self.threads,
+            callbacks=callbacks,
         )
 
     def _is_complete(self, result: Fit) -> bool:

@@ -18,6 +18,7 @@ from hqmm._random import as_generator
 from hqmm._typing import FloatArray
 from hqmm.errors import ModelError
 from hqmm.estimators.base import SequenceEstimator
+from hqmm.estimators.callbacks import CallbackSupportMixin, Watch, with_callbacks
 from hqmm.estimators.counting import Counted
 from hqmm.estimators.learners import chosen_learner
 from hqmm.estimators.reading import canonical, read, weighted
@@ -47,7 +48,7 @@ def _streams(estimator: LearnedEstimator) -> bool:
     return True
 
 
-class LearnedEstimator(SequenceEstimator):
+class LearnedEstimator(CallbackSupportMixin, SequenceEstimator):  # type: ignore[misc]
     """An estimator that runs a learner.
 
     Attributes
@@ -85,6 +86,7 @@ class LearnedEstimator(SequenceEstimator):
 
     _learners: ClassVar[Mapping[str, type[Learner]]]
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self: Self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from sequences.
 
@@ -103,7 +105,10 @@ class LearnedEstimator(SequenceEstimator):
         """
         generator = as_generator(self.random_state)
         train, held_out = self._held_out(self._read_training(X, sample_weight), generator)
-        self._set_result(self._learn(canonical(train), held_out, generator))
+        watch = Watch(self, X, y, sample_weight, self._attributes)
+        result = self._learn(canonical(train), held_out, generator, watch.callbacks)
+        self._set_result(result)
+        watch.end(result.model)
         return self
 
     @available_if(_streams)  # type: ignore[untyped-decorator]
@@ -143,7 +148,13 @@ class LearnedEstimator(SequenceEstimator):
         model = begin(as_generator(self.random_state)) if callable(begin) else begin
         return Stream(self._learner(), model)
 
-    def _learn(self, data: Sequences, validation: Sequences | None, generator: np.random.Generator) -> Fit:
+    def _learn(
+        self,
+        data: Sequences,
+        validation: Sequences | None,
+        generator: np.random.Generator,
+        callbacks: list[Callable[[dict[str, float], Model], bool]],
+    ) -> Fit:
         return fit(
             self._learner(),
             self._start(data.alphabet),
@@ -158,6 +169,7 @@ class LearnedEstimator(SequenceEstimator):
             random_state=generator,
             threads=self.threads,
             checkpoint=self.checkpoint,
+            callbacks=callbacks,
             progress=bool(self.verbose),
         )
 
@@ -228,6 +240,10 @@ class LearnedEstimator(SequenceEstimator):
             return split_validation(data, self.validation, generator)
         end = data.alphabet.end is not None
         return data, read(self, self.validation, data.alphabet, end, reset=False, any_width=True)
+
+    def _attributes(self, model: Model) -> dict[str, Any]:
+        """Return what the estimator would hold if the learner had stopped at a model."""
+        return {"model_": self._promised(model), "alphabet_": model.alphabet}
 
     def _set_result(self, result: Fit) -> None:
         result = replace(result, model=self._promised(result.model))
