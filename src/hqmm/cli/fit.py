@@ -11,6 +11,7 @@ import click
 
 from hqmm.cli.learning import learning_options
 from hqmm.cli.options import READING, data_argument, json_option, reading_options, seed_option
+from hqmm.cli.remembering import Remembering
 from hqmm.errors import HqmmError, NegativeProbabilityError
 
 if TYPE_CHECKING:
@@ -19,15 +20,6 @@ if TYPE_CHECKING:
 
 # What `hqmm score` says that is of interest for the training data.
 SHOWN = ("sequences", "scored_symbols", "per_symbol", "description_accuracy", "negative_probability")
-
-
-class Remembering(click.Command):
-    """A command that remembers how it was called, to tell how to call it again."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep the arguments."""
-        ctx.meta["arguments"] = [*ctx.command_path.split(), *args]
-        return super().parse_args(ctx, args)
 
 
 def validation(text: str) -> float | str:

@@ -13,6 +13,7 @@ from hqmm.errors import HqmmError
 # In the order in which help lists them; each lives in the file of its own name.
 COMMANDS = {
     "fit": "Learn a model from sequences.",
+    "tune": "Search for the best settings and sizes.",
     "score": "Say how well a model explains sequences.",
     "predict": "Say which symbols come next.",
     "sample": "Draw sequences from a model.",
