@@ -18,11 +18,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-# BLAS reads its environment when NumPy is imported; OPENBLAS_CORETYPE=Haswell halves its rate on newer machines.
-if os.environ.pop("OPENBLAS_CORETYPE", None):
-    print("removed OPENBLAS_CORETYPE from the environment of this benchmark", file=sys.stderr)
-os.environ["OPENBLAS_NUM_THREADS"] = "1"
-
 import numpy as np
 
 from hqmm import Sequences

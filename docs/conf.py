@@ -35,8 +35,6 @@ numpydoc_class_members_toctree = False
 
 html_theme = "pydata_sphinx_theme"
 html_title = "hqmm"
-html_static_path = ["_static"]
-html_css_files = ["pages.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {

@@ -24,7 +24,7 @@ def test_reproduce_writes_tables_figures_and_a_page_and_does_nothing_twice(tmp_p
 def test_an_unknown_experiment_is_an_error_that_names_those_there_are(tmp_path):
     result = run("reproduce", "figure-9", "--output", str(tmp_path))
     assert result.returncode == 1
-    assert "there is no experiment 'figure-9'; there are synthetic-hmm" in result.stderr
+    assert "there is no experiment 'figure-9'; there are expressiveness, synthetic-hmm, " in result.stderr
 
 
 def test_the_help_names_the_commands():
