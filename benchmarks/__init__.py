@@ -2,9 +2,8 @@
 
 Each prints a table and writes JSON to benchmarks/results/. Some machines export OPENBLAS_CORETYPE, which can halve
 the rate of matrix products; it is removed here, before NumPy is imported, and the table says so. BLAS gets one
-thread. Where NumPy is there already, as in the tests, it is too late for both: what processes started later
-compute
-would then only differ from this one in the last digits.
+thread. Where NumPy is there already, as in the tests, it is too late for both, and processes started later should
+compute what this one computes.
 """
 
 import os
