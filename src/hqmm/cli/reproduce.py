@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, cast
 import click
 
 if TYPE_CHECKING:
-    from hqmm.experiments.experiment import Scale
+    from rich.console import Console
+
+    from hqmm.experiments.experiment import Rows, Scale
     from hqmm.experiments.reproduce import Outcome
+    from hqmm.experiments.runner import Progress
 
 
 @click.command()
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 def reproduce(names: tuple[str, ...], scale: str, output: Path | None, jobs: int | None, seed: int) -> None:
     """Run the paper's experiments (all, or those NAMED) and judge its claims.
 
+    One goes beyond the paper, and is run only by its name: pautomac, distributions over strings.
+
     What is finished is stored at once: after Ctrl-C or a crash the same command goes on where it was.
     """
     from joblib import cpu_count
@@ -53,21 +58,49 @@ def reproduce(names: tuple[str, ...], scale: str, output: Path | None, jobs: int
 
 def _show(outcome: Outcome) -> None:
     from rich.console import Console
+
+    console = Console()
+    for one in outcome.progress:
+        if not one.experiment.claims:
+            _show_rows(console, one, outcome.page.parent)
+    names = {one.experiment.name for one in outcome.progress}
+    claims = [row for row in outcome.claims if row["experiment"] in names]
+    if claims:
+        _show_claims(console, claims)
+    for one in outcome.progress:
+        for problem in sorted(set(one.problems)):
+            click.echo(f"{one.experiment.name}: {problem}", err=True)
+    click.echo(f"Everything, with figures: {outcome.page}")
+
+
+def _show_claims(console: Console, claims: Rows) -> None:
     from rich.table import Table
 
     table = Table(title="The paper's claims")
     table.add_column("verdict", no_wrap=True)
     for column in ("claim", "measured"):
         table.add_column(column)
-    names = {one.experiment.name for one in outcome.progress}
     colours = {"holds": "green", "does not hold": "red", "not run": "dim"}
-    for row in outcome.claims:
-        if row["experiment"] in names:
-            verdict = f"[{colours[row['verdict']]}]{row['verdict']}[/]"
-            table.add_row(verdict, f"{row['claim']} ({row['place']})", row["measured"])
-    console = Console()
+    for row in claims:
+        verdict = f"[{colours[row['verdict']]}]{row['verdict']}[/]"
+        table.add_row(verdict, f"{row['claim']} ({row['place']})", row["measured"])
     console.print(table)
-    for one in outcome.progress:
-        for problem in sorted(set(one.problems)):
-            click.echo(f"{one.experiment.name}: {problem}", err=True)
-    click.echo(f"Everything, with figures: {outcome.page}")
+
+
+def _show_rows(console: Console, progress: Progress, folder: Path) -> None:
+    """Show the table of an experiment that the paper claims nothing about, and what we see in it."""
+    from rich.table import Table
+
+    from hqmm.experiments.runner import collect
+    from hqmm.experiments.tables import written
+
+    experiment = progress.experiment
+    rows, _ = collect(experiment, progress.runs, folder)
+    shown = experiment.table(rows) if rows else []
+    if shown:
+        columns = list(dict.fromkeys(name for row in shown for name in row))
+        table = Table(*(name.replace("_", " ") for name in columns), title=experiment.title)
+        for row in shown:
+            table.add_row(*(written(row.get(name)) for name in columns))
+        console.print(table)
+        click.echo(experiment.see(rows))

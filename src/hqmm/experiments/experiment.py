@@ -92,6 +92,8 @@ class Experiment:
         What the paper claims about it.
     edition : int
         Raise it when ``execute`` changes what it computes, so that stored runs are not taken for new ones.
+    beyond : bool
+        Whether it goes beyond the paper; then it is run only where it is asked for by name.
     """
 
     name: str
@@ -106,6 +108,7 @@ class Experiment:
     table: Callable[[Rows], Rows] = _unchanged
     claims: tuple[Claim, ...] = ()
     edition: int = 1
+    beyond: bool = False
 
     def key(self, run: Run) -> str:
         """Return the name under which a run is stored: a digest of all that decides its rows."""

@@ -303,4 +303,5 @@ EXPERIMENT = Experiment(
     draw=draw,
     see=see,
     table=table,
+    beyond=True,
 )

@@ -53,3 +53,15 @@ def select(names: Iterable[str] = ()) -> list[Experiment]:
         if name not in MODULES:
             get(name)
     return [get(name) for name in MODULES if name in wanted]
+
+
+def of_the_paper() -> list[Experiment]:
+    """Return the experiments that reproduce the paper.
+
+    Examples
+    --------
+    >>> from hqmm.experiments.registry import of_the_paper
+    >>> "pautomac" in [experiment.name for experiment in of_the_paper()]
+    False
+    """
+    return [experiment for experiment in select() if not experiment.beyond]

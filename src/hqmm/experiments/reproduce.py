@@ -33,12 +33,14 @@ def reproduce(
     seed: int = 0,
     watch: Watcher = lambda *_: None,
 ) -> Outcome:
-    """Run experiments (all by default) and write their tables, figures, claims and the page into a folder.
+    """Run experiments (the paper's by default) and write their tables, figures, claims and the page into a folder.
 
     Runs whose results are in the folder already are not done again.
     """
     output.mkdir(parents=True, exist_ok=True)
-    work = [(experiment, experiment.runs(scale, seed)) for experiment in registry.select(names)]
+    chosen = list(names)
+    experiments = registry.select(chosen) if chosen else registry.of_the_paper()
+    work = [(experiment, experiment.runs(scale, seed)) for experiment in experiments]
 
     def publishing(progress: Progress, run: Run | None) -> None:
         watch(progress, run)
@@ -86,10 +88,17 @@ def summarise(output: Path) -> tuple[Rows, Path]:
     """Judge the claims and build the page from all results that are in the folder."""
     from hqmm.report import page, summary
 
-    experiments = registry.select()
+    experiments = _shown(output)
     claims = judge_all(experiments, output)
     write_csv(output / "claims.csv", claims)
     write_atomically(output / "README.md", summary(experiments, claims, output).encode())
     path = output / "report.html"
     write_atomically(path, page(experiments, claims, output).encode())
     return claims, path
+
+
+def _shown(output: Path) -> list[Experiment]:
+    """Return the experiments with results in a folder, and with any of the paper's all of them."""
+    done = {one.name: (output / f"{one.name}.json").exists() for one in registry.select()}
+    paper = any(done[one.name] for one in registry.of_the_paper())
+    return [one for one in registry.select() if done[one.name] or (paper and not one.beyond)]

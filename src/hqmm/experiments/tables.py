@@ -42,6 +42,24 @@ def columns(rows: Rows) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row))
 
 
+def written(value: Any) -> str:
+    """Return a value as readers of tables want it.
+
+    Examples
+    --------
+    >>> from hqmm.experiments.tables import written
+    >>> [written(value) for value in (None, True, 1234, 0.12345, 12.345678, "x")]
+    ['', 'yes', '1,234', '0.1235', '12.35', 'x']
+    """
+    if value is None or isinstance(value, bool):
+        return "" if value is None else "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.4g}" if abs(value) >= 1 else f"{value:.4f}"
+    return str(value)
+
+
 def where(rows: Iterable[Row], **wanted: Any) -> Rows:
     """Return the rows that have these values; a collection stands for any of its members.
 

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from hqmm.experiments.experiment import Experiment, Row, Rows
-from hqmm.experiments.tables import columns, read_csv
+from hqmm.experiments.tables import columns, read_csv, written
 
 _SIGNS = {"holds": "✓", "does not hold": "✗", "not run": "–"}
+_NUMBER = ' class="number"'
 
 
 def page(experiments: Iterable[Experiment], claims: Rows, folder: Path) -> str:
@@ -50,12 +51,15 @@ def _head(claims: Rows, abouts: list[dict[str, Any] | None]) -> str:
     when = f"{min(dates)} to {max(dates)}" if len(set(dates)) > 1 else "".join(dates[:1])
     scales = ", ".join(dict.fromkeys(about["scale"] for about in known))
     facts = {"Scale": scales, "Machine": machines, "Date": when} if known else {}
+    score = (
+        f'<p class="score"><b>{count["holds"]}</b> claims hold, <b>{count["does not hold"]}</b> do not, '
+        f"<b>{count['not run']}</b> were not run.</p>\n"
+    )
     return (
         "<header><h1>The paper, reproduced</h1>\n"
         "<p><cite>Expressiveness and Learning of Hidden Quantum Markov Models</cite> (Adhikary, Srinivasan, "
         "Gordon, Boots; AISTATS 2020): its figures, tables and claims, computed again by <code>hqmm</code>.</p>\n"
-        f'<p class="score"><b>{count["holds"]}</b> claims hold, <b>{count["does not hold"]}</b> do not, '
-        f"<b>{count['not run']}</b> were not run.</p>\n{_facts(facts)}</header>"
+        f"{score if claims else ''}{_facts(facts)}</header>"
     )
 
 
@@ -155,9 +159,5 @@ def _table(rows: Rows) -> str:
 
 def _cell(row: Row, name: str) -> str:
     value = row.get(name)
-    if isinstance(value, bool) or value is None:
-        return f"<td>{'' if value is None else 'yes' if value else 'no'}</td>"
-    if isinstance(value, int | float):
-        text = f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if abs(value) >= 1 else f"{value:.4f}"
-        return f'<td class="number">{text}</td>'
-    return f"<td>{escape(str(value))}</td>"
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return f"<td{_NUMBER if number else ''}>{escape(written(value))}</td>"

@@ -7,7 +7,28 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hqmm.experiments.experiment import Experiment, Rows
-from hqmm.experiments.tables import read_csv
+from hqmm.experiments.tables import columns, read_csv, written
+
+
+def rows_table(rows: Rows) -> str:
+    """Return rows as a Markdown table.
+
+    Examples
+    --------
+    >>> from hqmm.report import rows_table
+    >>> print(rows_table([{"n": 2, "test_da": 0.25}, {"n": 3}]))
+    | n | test da |
+    |---|---|
+    | 2 | 0.2500 |
+    | 3 |  |
+    """
+    names = columns(rows)
+    lines = [
+        [name.replace("_", " ") for name in names],
+        *([written(row.get(name)) for name in names] for row in rows),
+    ]
+    body = ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
+    return "\n".join([body[0], "|" + "---|" * len(names), *body[1:]])
 
 
 def claims_table(claims: Rows) -> str:
@@ -45,7 +66,7 @@ def summary(experiments: Iterable[Experiment], claims: Rows, folder: Path) -> st
     parts = [
         "# The paper, reproduced",
         "Written by `hqmm reproduce`; `report.html` shows the same with every table on one page.",
-        claims_table(claims),
+        *([claims_table(claims)] if claims else []),
     ]
     for experiment in experiments:
         path, table = folder / f"{experiment.name}.json", folder / f"{experiment.name}.csv"
@@ -58,7 +79,10 @@ def summary(experiments: Iterable[Experiment], claims: Rows, folder: Path) -> st
             figures = " ".join(
                 f'<img src="{name}" alt="{experiment.title}" width="48%">' for name in about["figures"]
             )
-            parts += [experiment.see(read_csv(table)), figures]
+            rows = read_csv(table)
+            parts += [experiment.see(rows), figures]
+            if not experiment.claims:
+                parts.append(rows_table(experiment.table(rows)))
         parts.append(
             f"{about['scale']} scale, {about['finished']} of {about['runs']} runs, {about['seconds']:.0f} s of "
             f"processor time; {about['machine']}; {about['date']}; seed {about['seed']}. Alone: "
