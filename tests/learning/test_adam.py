@@ -136,7 +136,7 @@ def test_one_symbol_only_is_converged_at_once():
     ("options", "message"),
     [
         ({"schedule": "linear"}, "schedule must be one of 'cosine', 'constant', not 'linear'"),
-        ({"batch_size": 0}, "batch_size must be at least 1"),
+        ({"batch_size": 0}, "batch_size must be a whole number from 1 up"),
         ({"decay": (0.9, 1.0)}, "decay must be two numbers"),
     ],
 )

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from hqmm import DataError, HybridHQMM, Sequences
+from hqmm import DataError, HQMMEstimator, HybridHQMM, MarkovChain, Sequences
 from hqmm.datasets import hmm_6_6, hqmm_2_6
 from hqmm.learning import fit_auto
 from hqmm.learning.auto import mixture_weights
@@ -32,7 +32,7 @@ def test_history_has_a_row_for_each_model_tried_and_one_for_the_result(result):
     assert len(history["iteration"]) == len(result.restarts) + 1
     assert np.all(np.diff(history["passes"]) > 0)
     assert np.all(np.diff(history["seconds"]) >= 0)
-    # the mixture's weights suit the held-out data, so that it is no worse there than the best of its models
+    # a mixture is taken only where it is better on the held-out data than the best of its models
     assert history["validation"][-1] >= history["validation"][:-1].max() - 1e-12
     assert result.score == history["validation"][-1]
 
@@ -97,3 +97,27 @@ def test_mixture_weights_maximise_the_likelihood():
     np.testing.assert_allclose(-counts @ np.log(found @ np.exp(logs)), best.fun, rtol=1e-6)
     impossible = np.array([[-np.inf, -1.0], [-np.inf, -2.0]])
     assert mixture_weights(impossible, np.ones(2), 1000)[0] > 0.99
+
+
+def test_no_model_is_larger_than_asked_for(data):
+    tried = fit_auto(data, max_dimension=4, average=1, random_state=0, time_limit=2.0).restarts
+    assert max(one.model.n_blocks * one.model.n_states**2 for one in tried) == 4
+    given = fit_auto(data, n_states=3, kraus_rank=1, max_dimension=4, average=1, random_state=0, time_limit=1.0)
+    assert given.model.n_states == 3  # what is given counts for more
+
+
+def test_many_symbols_do_not_make_a_large_markov_chain(monkeypatch):
+    def refuse(self):
+        raise AssertionError("the chain has more contexts than any model may have labels")
+
+    monkeypatch.setattr(MarkovChain, "to_hybrid", refuse)
+    data = np.random.default_rng(0).integers(0, 70, (40, 10))
+    fit_auto(data, time_limit=0.1, random_state=0)
+
+
+@pytest.mark.filterwarnings("ignore:HQMMEstimator has not converged")  # the time ran out, as told
+def test_repeated_strings_are_held_out_one_by_one():
+    estimator = HQMMEstimator("auto", n_blocks="auto", kraus_rank="auto", end=True, random_state=0, time_limit=1)
+    estimator.fit(["abc", "abd", "acd"] * 100)
+    truth = -np.log(3) / 4  # three strings of four symbols, the end included
+    assert estimator.score(["abc", "abd", "acd"]) > truth - 0.02

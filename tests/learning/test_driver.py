@@ -22,6 +22,7 @@ from hqmm.learning import (
     fit,
     random_hmm,
     random_hqmm,
+    random_hybrid,
     random_noom,
 )
 from hqmm.learning.driver import COLUMNS, split_validation
@@ -112,9 +113,9 @@ def test_a_fit_killed_with_sigkill_goes_on_bit_for_bit(tmp_path):
 def test_a_checkpoint_of_another_fit_is_refused(tmp_path):
     path = tmp_path / "fit.checkpoint"
     fit(COSM(), random_hqmm(2, 6), TRAIN, max_iter=1, checkpoint=path, random_state=0)
-    with pytest.raises(FileFormatError, match="other data or settings"):
+    with pytest.raises(FileFormatError, match="other data, settings or sizes"):
         fit(COSM(step=0.5), random_hqmm(2, 6), TRAIN, max_iter=1, checkpoint=path, random_state=0)
-    with pytest.raises(FileFormatError, match="other data or settings"):
+    with pytest.raises(FileFormatError, match="other data, settings or sizes"):
         fit(COSM(), random_hqmm(2, 6), TRAIN[:20], max_iter=1, checkpoint=path, random_state=0)
     path.write_bytes(b"rubbish")
     with pytest.raises(FileFormatError, match="damaged"):
@@ -309,3 +310,86 @@ def test_a_pure_initial_state_stays_pure():
         weights = np.linalg.eigvalsh(model.initial)
         np.testing.assert_allclose(weights, [0, 1], atol=1e-12)
         assert not np.allclose(np.abs(model.initial), np.abs(start.to_hqmm().initial))
+
+
+def with_one_impossible(validation):
+    """Validation data with a seventh symbol once, which the training data do not have."""
+    return Sequences([*map(list, validation), [0, 6, 1]], alphabet=7)
+
+
+def test_a_random_start_is_not_kept_because_it_has_nothing_impossible():
+    train, validation = Sequences([*map(list, TRAIN)], alphabet=7), with_one_impossible(VALIDATION)
+    result = fit(BaumWelch(), random_hmm(3, 7), train, validation=validation, max_iter=30, random_state=0)
+    alone = fit(BaumWelch(), random_hmm(3, 7), train, validation=validation[:-1], max_iter=30, random_state=0)
+    assert np.all(result.history["validation"][1:] == -np.inf)
+    assert result.model == alone.model  # the iterate that is best on the sequences that are possible
+
+
+def test_a_start_that_is_given_is_kept_where_learning_makes_sequences_impossible():
+    train, validation = Sequences([*map(list, TRAIN)], alphabet=7), with_one_impossible(VALIDATION)
+    start = random_hmm(3, 7)(np.random.default_rng(0))
+    assert fit(BaumWelch(), start, train, validation=validation, max_iter=5).best_iteration == 0
+
+
+@pytest.mark.parametrize("other", [random_hqmm(2, 6, 2), random_hqmm(3, 6), random_hybrid(1, 2, 6)])
+def test_a_checkpoint_of_other_sizes_or_another_class_is_refused(tmp_path, other):
+    path = tmp_path / "fit.checkpoint"
+    fit(COSM(), random_hqmm(2, 6), TRAIN, max_iter=1, checkpoint=path, random_state=0)
+    with pytest.raises(FileFormatError, match="settings or sizes"):
+        fit(COSM(), other, TRAIN, max_iter=1, checkpoint=path, random_state=0)
+
+
+def test_a_checkpoint_that_cannot_be_written_is_refused_before_learning(tmp_path):
+    with pytest.raises(DataError, match="there is no folder"):
+        fit(COSM(), random_hqmm(2, 6), TRAIN, checkpoint=tmp_path / "nowhere" / "fit.checkpoint")
+
+
+def test_restarts_share_the_time():
+    learner = Polar(tol=-1.0)
+    result = fit(learner, random_hqmm(2, 6), TRAIN, max_iter=10**6, time_limit=0.6, n_init=3, random_state=0)
+    assert all(one.reason == "time" for one in result.restarts)
+    assert result.seconds < 1.5
+
+
+def test_nan_is_not_taken_for_impossible():
+    from hqmm.learning.task import mean_log_likelihood
+
+    assert np.isnan(mean_log_likelihood(np.array([np.nan, -1.0]), Sequences([[0], [1]]), 0)[0])
+
+
+def test_a_start_under_which_everything_is_impossible_is_named():
+    never = random_hmm(2, 6)(np.random.default_rng(0))
+    never = never.replace(emission=[[0, 0], [1, 1], [0, 0], [0, 0], [0, 0], [0, 0]])
+    with pytest.raises(
+        DataError, match="every training sequence is impossible under the model to start from, HMM"
+    ):
+        fit(BaumWelch(), never, Sequences([[0, 2]], alphabet=6))
+
+
+@pytest.mark.parametrize(
+    ("learner", "settings", "message"),
+    [
+        (COSM, {"batches": 0}, "batches must be a whole number from 1 up, but is 0"),
+        (COSM, {"step": -1.0}, "step must be a number from 0"),
+        (COSM, {"step": np.nan}, "step must be a number from 0"),
+        (COSM, {"decay": -1.0}, "decay must be a number from 0"),
+        (COSM, {"momentum": 2.0}, "momentum must be a number from 0 to 1"),
+        (RiemannianAdam, {"step": np.nan}, "step must be a number from 0"),
+        (Polar, {"prior": np.nan}, "prior must be a number from 0"),
+        (Polar, {"memory": (0.5,)}, "memory must hold two shares"),
+        (BaumWelch, {"prior": -1.0}, "prior must be a number from 0"),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(learner, settings, message):
+    with pytest.raises(DataError, match=message):
+        learner(**settings)
+
+
+def test_copies_are_set_aside_one_by_one():
+    copies = Sequences(["a", "b"]).with_weights(np.array([300.0, 100.0]))
+    train, held_out = split_validation(copies, 0.1, np.random.default_rng(0))
+    assert train.weights.sum() == 360
+    assert held_out.weights.sum() == 40
+    assert len(train) == len(held_out) == 2
+    fractions = Sequences(["a", "b", "a"]).with_weights(np.array([0.5, 1.5, 1.0]))
+    assert [len(part) for part in split_validation(fractions, 0.3, np.random.default_rng(0))] == [2, 1]

@@ -148,3 +148,11 @@ def test_rare_transitions_go_and_common_ones_stay():
     pruned = prune(model, model.sample(50, 20, random_state=0), max_loss=1e-4)
     np.testing.assert_array_equal(pruned.kraus[:, 0, 1, 0, 0, 0], 0)
     assert (pruned.kraus != 0).sum() == 6
+
+
+def test_sizes_of_zero_are_refused():
+    hybrid = hmm_6_6().to_hybrid()
+    with pytest.raises(ModelError, match="n_blocks must be a whole number from 1 up, but is 0"):
+        shrink(hybrid, n_blocks=0)
+    with pytest.raises(ModelError, match="must not be smaller"):
+        enlarge(hybrid, np.random.default_rng(0), n_states=0)

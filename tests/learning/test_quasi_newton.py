@@ -199,5 +199,5 @@ def test_a_symbol_never_seen_becomes_improbable():
 def test_what_it_cannot_learn_is_refused(data):
     with pytest.raises(ModelError, match="RiemannianLBFGS learns an HQMM"):
         fit(RiemannianLBFGS(), HMM([[1.0]], np.full((6, 1), 1 / 6)), data)
-    with pytest.raises(DataError, match="memory must be at least 1"):
+    with pytest.raises(DataError, match="memory must be a whole number from 1 up"):
         RiemannianLBFGS(memory=0)

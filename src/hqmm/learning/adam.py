@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hqmm._typing import FloatArray, IntArray
-from hqmm.errors import DataError
 from hqmm.learning.quasi_newton import Objective, ObjectiveLearner, moved, project, riemannian
+from hqmm.learning.settings import at_least, between
 from hqmm.learning.space import Point
 from hqmm.learning.stiefel_learner import StiefelState, largest_error
 
@@ -75,8 +75,9 @@ class RiemannianAdam(ObjectiveLearner):
     def __post_init__(self) -> None:
         if self.schedule not in SCHEDULES:
             raise ValueError(f"schedule must be one of {', '.join(map(repr, SCHEDULES))}, not {self.schedule!r}")
-        if self.batch_size is not None and self.batch_size < 1:
-            raise DataError(f"batch_size must be at least 1, or None for all sequences, but is {self.batch_size}")
+        if self.batch_size is not None:
+            at_least("batch_size", self.batch_size, 1)
+        between("step", self.step, 0, np.finfo(float).max)
         if not all(0 <= beta < 1 for beta in self.decay):
             raise ValueError(f"decay must be two numbers from 0 up to, not including, 1, not {self.decay}")
 

@@ -23,6 +23,7 @@ from hqmm.learning.driver import COLUMNS, Fit, Reason, Start, fit, split_validat
 from hqmm.learning.grow import enlarge, label_weights
 from hqmm.learning.initial import random_hybrid
 from hqmm.learning.polar import Polar
+from hqmm.learning.settings import at_least
 from hqmm.learning.task import mean_log_likelihood
 from hqmm.models import HybridHQMM, MarkovChain, Model, mixture
 from hqmm.sequences import Sequences
@@ -113,7 +114,8 @@ def fit_auto(
     burn_in : int
         Symbols at the start of each sequence that are not scored.
     max_dimension : int
-        Largest m = k q² to consider for one model; a step over the data costs m² for each symbol.
+        Largest m = k q² to consider for one model, unless sizes that are given need more; a step over the data
+        costs m² for each symbol. The result may be a mixture of several such models.
     time_limit : float, optional
         Seconds after which no new model is begun. Without it, the search ends when growing no longer pays.
     average : int
@@ -146,8 +148,12 @@ def fit_auto(
     everything = data if isinstance(data, Sequences) else Sequences(data)
     fixed: dict[str, Any] = {"n_blocks": n_blocks, "n_states": n_states, "kraus_rank": kraus_rank}
     for name, value in fixed.items():
-        if value != "auto" and not (isinstance(value, int | np.integer) and value >= 1):
+        if value != "auto" and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
             raise DataError(f'{name} must be "auto" or a whole number from 1 up, not {value!r}')
+    at_least("max_dimension", max_dimension, 1)
+    at_least("average", average, 1)
+    least = (1 if n_blocks == "auto" else n_blocks) * (1 if n_states == "auto" else n_states) ** 2
+    max_dimension = max(max_dimension, least)
     generator = as_generator(random_state)
     train, held_out = _parts(everything, validation, burn_in, generator)
     search = _Search(
@@ -168,7 +174,7 @@ def _parts(
     """Return what to learn from while sizes are chosen, and what to choose by."""
     if validation is not None:
         return data, validation if isinstance(validation, Sequences) else Sequences(validation, data.alphabet)
-    if len(data) < FEWEST:
+    if data.weights.sum() < FEWEST:
         longest = max(burn_in + 2, -(-data.n_symbols // (2 * FEWEST)))
         data = data.split(longest)
         data = data[data.lengths > burn_in]
@@ -181,7 +187,9 @@ def _ladders(k: Choice, q: Choice, w: Choice, max_dimension: int) -> list[Ladder
         pairs = [(1, 1), (2, 1), (2, 2), (3, 2)] if q == "auto" else [(q, 1), (q, 2)][: 1 if q == 1 else 2]
         if w != "auto":
             pairs = list(dict.fromkeys((states, w) for states, _ in pairs))
-        return [Ladder(_doubled(max(1, FIRST_DIMENSION // q**2), q, w, max_dimension)) for q, w in pairs]
+        first = min(FIRST_DIMENSION, max_dimension)
+        fitting = [(states, rank) for states, rank in pairs if states**2 <= max_dimension]
+        return [Ladder(_doubled(max(1, first // q**2), q, w, max_dimension)) for q, w in fitting]
     ranks = [1, 2, 4] if w == "auto" else [w]
     if q != "auto":
         return [Ladder([Size(k, q, rank) for rank in ranks if rank <= q * q or rank == ranks[0]])]
@@ -225,13 +233,18 @@ class _Search:
         return bool(self.tried) and self.stopped is not None
 
     @cached_property
+    def pairs(self) -> MarkovChain:
+        """The Markov chain of order one."""
+        return MarkovChain.from_sequences(self.train, 1)
+
+    @cached_property
     def chain(self) -> HybridHQMM:
-        """The Markov chain of order one, its contexts as labels."""
-        return MarkovChain.from_sequences(self.train, 1).to_hybrid()
+        """The same with contexts as labels; only for few symbols: its size is their number, cubed."""
+        return self.pairs.to_hybrid()
 
     def with_chains(self, ladders: list[Ladder], max_dimension: int) -> list[Ladder]:
         """Return each ladder behind one of its kind that starts from the Markov chain, where there is room."""
-        k, result = self.chain.n_blocks, []
+        k, result = self.pairs.n_contexts, []
         for ladder in ladders:
             size = ladder.sizes[0]
             if k * size.n_states**2 <= max_dimension:
@@ -273,7 +286,7 @@ class _Search:
         """Return the best models and weights of their mixture, which held-out data move away from equal ones.
 
         Which of two good models is better is more than held-out data can tell: all that they do not tell from the
-        best one may take part, and only some steps of EM are taken.
+        best one may take part, and only some steps of EM are taken. A mixture must be better than its best model.
         """
         chosen: list[Trial] = []
         scores: list[FloatArray] = []
@@ -288,7 +301,16 @@ class _Search:
                 break
         weights = mixture_weights(np.stack(scores), self.held_out.weights)
         keep = weights >= min(NEGLIGIBLE, weights.max())
-        return [one for one, kept in zip(chosen, keep, strict=True) if kept], weights[keep] / weights[keep].sum()
+        weights = weights[keep] / weights[keep].sum()
+        if not self._gains(np.stack(scores)[keep], weights, scores[0]):
+            return chosen[:1], np.ones(1)
+        return [one for one, kept in zip(chosen, keep, strict=True) if kept], weights
+
+    def _gains(self, scores: FloatArray, weights: FloatArray, best: FloatArray) -> bool:
+        """Return whether a mixture predicts held-out sequences better than the best model alone."""
+        mixed = np.logaddexp.reduce(np.log(weights)[:, None] + scores, axis=0)
+        possible = mixed > -np.inf
+        return bool((mixed[possible] - best[possible]) @ self.held_out.weights[possible] > 0)
 
     def _worse(self, values: FloatArray, best: FloatArray) -> bool:
         """Return whether held-out sequences score worse than with the best model, by two standard errors."""

@@ -10,6 +10,7 @@ from hqmm import engine
 from hqmm._typing import FloatArray
 from hqmm.errors import ModelError
 from hqmm.learning.driver import Learner, State
+from hqmm.learning.settings import between
 from hqmm.learning.task import Task, mean_log_likelihood, scored_symbols
 from hqmm.models import HMM, Model
 
@@ -64,6 +65,9 @@ class BaumWelch(Learner):
     tol: float = 1e-7
     learn_initial: bool = True
     prior: float = 0.0
+
+    def __post_init__(self) -> None:
+        between("prior", self.prior, 0, np.finfo(float).max)
 
     def init(self, model: Model, task: Task, generator: np.random.Generator) -> BaumWelchState:
         """Return the expected counts of an HMM."""

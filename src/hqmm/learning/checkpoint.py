@@ -40,7 +40,7 @@ class Checkpoint:
             driver, scalars = header["driver"], header["scalars"]
             if driver["fingerprint"] != expected:
                 raise FileFormatError(
-                    f"{path} belongs to a fit with other data or settings; "
+                    f"{path} belongs to a fit with other data, settings or sizes; "
                     "delete it to start again, or name another checkpoint"
                 )
             state, best = (_rebuild(name, template, arrays, scalars) for name in ("state", "best"))
@@ -106,9 +106,12 @@ def _rebuild(prefix: str, template: Any, arrays: dict[str, AnyArray], scalars: d
     return replace(template, **values)
 
 
-def fingerprint(learner: Any, task: Task) -> str:
-    """Return a digest of what a fit is: the learner with its settings, the data and how it is scored."""
-    digest = hashlib.sha256(learner.identity().encode())
+def fingerprint(learner: Any, start: Any, task: Task) -> str:
+    """Return a digest of what a fit is: learner and settings, data and their scoring, and what it starts from.
+
+    The start counts by its repr: that of a model tells its class and sizes, and not the random numbers in it.
+    """
+    digest = hashlib.sha256(f"{learner.identity()} {start!r}".encode())
     for part, burn_in in ((task.data, task.burn_in), (task.validation, task.validation_burn_in)):
         if part is not None:
             for array in (part.codes, part.offsets, part.weights):

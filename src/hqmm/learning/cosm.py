@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hqmm.errors import DataError
+from hqmm.learning.settings import at_least, between
 from hqmm.learning.space import Point
 from hqmm.learning.stiefel import UPDATES, feasibility_error, polar, spectral_norm
 from hqmm.learning.stiefel_learner import StiefelLearner, StiefelState, largest_error
@@ -71,8 +71,12 @@ class COSM(StiefelLearner):
     def __post_init__(self) -> None:
         if self.update not in UPDATES:
             raise ValueError(f"update must be one of {', '.join(map(repr, UPDATES))}, not {self.update!r}")
-        if self.batch_size < 1:
-            raise DataError(f"batch_size must be at least 1, but is {self.batch_size}")
+        at_least("batch_size", self.batch_size, 1)
+        if self.batches is not None:
+            at_least("batches", self.batches, 1)
+        between("step", self.step, 0, np.inf)
+        between("decay", self.decay, 0, np.inf)
+        between("momentum", self.momentum, 0, 1)
 
     def _begin(self, state: StiefelState, task: Task) -> COSMState:
         values = self.space(state, task).log_likelihood(state.point, task.data, task.burn_in, task.threads)

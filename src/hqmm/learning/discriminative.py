@@ -153,6 +153,10 @@ def fit_discriminative(
     """
     began = time.perf_counter()
     chosen = RiemannianLBFGS() if learner is None else learner
+    if not isinstance(chosen, ObjectiveLearner):
+        raise DataError(
+            f"learner must be RiemannianLBFGS or RiemannianAdam, which climb any objective, not {chosen!r}"
+        )
     kinds, starts = _check_models(models)
     _check_options(monitor, patience, pull)
     data = next(iter(starts.values())).encode(sequences)

@@ -128,6 +128,7 @@ class Options:
     checkpoint_every: float = 30.0
     callbacks: tuple[Callable[[dict[str, float], Model], Any], ...] = ()
     progress: bool = False
+    random_start: bool = False
     interrupted: threading.Event = field(default_factory=threading.Event)  # all restarts of a fit share it
 
 
@@ -176,7 +177,8 @@ def fit(
     data : Sequences or anything it accepts
         Training data, read with the alphabet of the starting model.
     validation : Sequences or anything it accepts, optional
-        Held-out data; the iterate that scores best on it is kept.
+        Held-out data; the iterate that scores best on it is kept: the one under which the fewest sequences are
+        impossible, and of these the likeliest. Without it, the last iterate is kept.
     burn_in, validation_burn_in : int
         Symbols at the start of each sequence that are not scored; the latter is the former by default.
     max_iter : int, optional
@@ -184,7 +186,7 @@ def fit(
     patience : int, optional
         Stop after so many iterations without a better validation score.
     time_limit : float, optional
-        Stop after so many seconds.
+        Stop after so many seconds, which restarts share.
     n_init, n_jobs : int
         Restarts, the best of which is kept, and how many run at once.
     random_state : None, int or numpy.random.Generator
@@ -223,8 +225,8 @@ def fit(
         tuple(callbacks),
         progress,
     )
-    if options.max_iter < 0 or n_init < 1 or (patience is not None and patience < 1):
-        raise DataError("max_iter must be at least 0, n_init and patience at least 1")
+    _check(options, n_init)
+    began = time.perf_counter()
     seeds = [generator] if n_init == 1 else generator.spawn(n_init)
 
     def run(number: int) -> Fit:
@@ -236,7 +238,8 @@ def fit(
             burn_in if validation_burn_in is None else validation_burn_in,
             threads,
         )
-        return _run(learner, model, task, _for_restart(options, number, n_init, n_jobs), seeds[number])
+        own = _for_restart(options, number, n_init, n_jobs, time.perf_counter() - began)
+        return _run(learner, model, task, replace(own, random_start=callable(start)), seeds[number])
 
     if n_init == 1:
         return run(0)
@@ -251,6 +254,16 @@ def fit(
         best.n_zero,
         fits,
     )
+
+
+def _check(options: Options, n_init: int) -> None:
+    if not isinstance(options.max_iter, int | np.integer) or options.max_iter < 0:
+        raise DataError(f"max_iter must be a whole number from 0 up, but is {options.max_iter!r}")
+    if n_init < 1 or (options.patience is not None and options.patience < 1):
+        raise DataError("n_init and patience must be at least 1")
+    folder = None if options.checkpoint is None else options.checkpoint.parent
+    if folder is not None and not folder.is_dir():
+        raise DataError(f"checkpoint: there is no folder {folder} to save to; make it, or name another file")
 
 
 def _run_all(run: Callable[[int], Fit], count: int, n_jobs: int, interrupted: threading.Event) -> list[Fit]:
@@ -268,14 +281,21 @@ def _run_all(run: Callable[[int], Fit], count: int, n_jobs: int, interrupted: th
         return [one.result() for one in running]
 
 
-def _for_restart(options: Options, number: int, n_init: int, n_jobs: int) -> Options:
-    """Give each restart a checkpoint of its own; of those that run at once, the first alone shows its progress."""
+def _for_restart(options: Options, number: int, n_init: int, n_jobs: int, seconds: float) -> Options:
+    """Give each restart its share of the time that is left, and a checkpoint of its own.
+
+    Of those that run at once, the first alone shows its progress.
+    """
+    from joblib import effective_n_jobs
+
     if n_init == 1:
         return options
-    path = options.checkpoint
+    path, limit = options.checkpoint, options.time_limit
+    rounds = -(-(n_init - number) // effective_n_jobs(n_jobs))
     return replace(
         options,
         checkpoint=None if path is None else path.with_name(f"{path.name}.{number}"),
+        time_limit=None if limit is None else max(0.0, limit - seconds) / rounds,
         progress=options.progress and (number == 0 or n_jobs == 1),
     )
 
@@ -297,13 +317,16 @@ def _run(learner: Learner, model: Model, task: Task, options: Options, generator
     return run.result(reason)
 
 
+_BEST = ("best", "best_iteration", "best_score", "best_zero")
+
+
 class _Run:
     """One run of a learner: its state, its random numbers, its history and the best iterate."""
 
     def __init__(self, learner: Learner, task: Task, options: Options, generator: np.random.Generator) -> None:
         self.learner, self.task, self.options, self.generator = learner, task, options, generator
         self.history: list[list[float]] = []
-        self.best_iteration, self.best_score = 0, -np.inf
+        self.best_iteration, self.best_score, self.best_zero = 0, -np.inf, 0
         self.stopped = False
         self.spent = 0.0  # seconds in earlier sessions
         self.began = self.saved = time.perf_counter()
@@ -318,14 +341,20 @@ class _Run:
 
     def begin(self, model: Model) -> None:
         self.state = self.best = self.learner.init(model, self.task, self.generator)
+        if self.state.objective == -np.inf:
+            raise DataError(
+                f"every training sequence is impossible under the model to start from, {model!r}; "
+                "start from one that leaves every symbol possible"
+            )
+        self.fingerprint = fingerprint(self.learner, model, self.task)
         path = self.options.checkpoint
         if path is not None and path.exists():
-            self._restore(Checkpoint.read(path, self._fingerprint(), self.state))
+            self._restore(Checkpoint.read(path, self.fingerprint, self.state))
         else:
             self._record()
 
     def advance(self) -> None:
-        before = {name: getattr(self, name) for name in ("state", "best", "best_iteration", "best_score")}
+        before = {name: getattr(self, name) for name in ("state", *_BEST)}
         numbers, iterations = self.generator.bit_generator.state, len(self.history)
         try:
             self.state = self.learner.advance(self.state, self.task, self.generator)
@@ -348,11 +377,12 @@ class _Run:
         task, state = self.task, self.state
         s = len(task.data.alphabet)
         validation = validation_da = np.nan
-        finite = np.isfinite(state.objective) or not self.history
+        score, n_zero = state.objective, 0
+        finite = _is_finite(state)
         if task.validation is not None and finite:
             values = self.learner.model(state, task).log_likelihood(task.validation, task.validation_burn_in)
-            validation, n_zero = mean_log_likelihood(values, task.validation, task.validation_burn_in)
-            validation = -np.inf if n_zero else validation
+            score, n_zero = mean_log_likelihood(values, task.validation, task.validation_burn_in)
+            validation = -np.inf if n_zero else score
             scored = task.validation.lengths > task.validation_burn_in
             if s > 1:
                 lengths = task.validation.lengths[scored] - task.validation_burn_in
@@ -375,14 +405,25 @@ class _Run:
                 state.step,
             ]
         )
-        score = state.objective if task.validation is None else validation
-        if finite and (score > self.best_score or (task.validation is None and self.options.patience is None)):
-            self.best, self.best_score, self.best_iteration = state, score, len(self.history) - 1
+        if finite and self._is_better(score, n_zero):
+            self.best, self.best_iteration = state, len(self.history) - 1
+            self.best_score, self.best_zero = score, n_zero
+
+    def _is_better(self, score: float, n_zero: int) -> bool:
+        """Return whether the iterate just recorded is the one to keep.
+
+        Learning makes impossible what the training data do not have. A random start, which has learned nothing,
+        must not win for that: the first iterate always takes its place.
+        """
+        if self.task.validation is None and self.options.patience is None:
+            return True
+        first = len(self.history) == 2 and self.options.random_start
+        return first or (-n_zero, score) > (-self.best_zero, self.best_score) or len(self.history) == 1
 
     def reason(self) -> Reason | None:
         iteration = len(self.history) - 1
         options = self.options
-        if iteration and not np.isfinite(self.state.objective):
+        if iteration and not _is_finite(self.state):
             return "non_finite"
         if self.stopped:
             return "interrupted"
@@ -419,9 +460,10 @@ class _Run:
             {
                 "best_iteration": self.best_iteration,
                 "best_score": self.best_score,
+                "best_zero": self.best_zero,
                 "seconds": self.seconds,
                 "generator": self.generator.bit_generator.state,
-                "fingerprint": self._fingerprint(),
+                "fingerprint": self.fingerprint,
             },
         ).write(self.options.checkpoint)
         self.saved = time.perf_counter()
@@ -430,18 +472,22 @@ class _Run:
         self.state, self.best = checkpoint.state, checkpoint.best
         self.history = checkpoint.history.tolist()
         header = checkpoint.header
-        self.best_iteration, self.best_score = header["best_iteration"], header["best_score"]
+        for name in _BEST[1:]:
+            setattr(self, name, header[name])
         self.spent = header["seconds"]
         self.generator.bit_generator.state = header["generator"]
 
-    def _fingerprint(self) -> str:
-        return fingerprint(self.learner, self.task)
+
+def _is_finite(state: State) -> bool:
+    return bool(np.isfinite(state.objective) and np.isfinite(state.feasibility))
 
 
 def split_validation(
     sequences: Sequences, fraction: float, generator: np.random.Generator
 ) -> tuple[Sequences, Sequences]:
     """Set a random share of the sequences aside; both parts keep their order.
+
+    A sequence that counts several times, by a whole number, is that many sequences: some of them may be set aside.
 
     Examples
     --------
@@ -452,12 +498,19 @@ def split_validation(
     >>> len(train), len(held_out)
     (3, 1)
     """
-    count = round(fraction * len(sequences))
-    if not 0 < count < len(sequences):
+    copies = sequences.weights
+    whole = bool(np.any(copies != 1) and np.all(copies == np.round(copies)))
+    total = int(copies.sum()) if whole else len(sequences)
+    count = round(fraction * total)
+    if not 0 < count < total:
         raise DataError(
-            f"setting {fraction:g} of {len(sequences)} sequences aside leaves one part empty; "
+            f"setting {fraction:g} of {total} sequences aside leaves one part empty; "
             "pass validation data, or cut long sequences with split()"
         )
+    if whole:
+        taken = generator.multivariate_hypergeometric(copies.astype(np.int64), count)
+        parts = [sequences.with_weights(part) for part in (copies - taken, taken.astype(np.float64))]
+        return parts[0][parts[0].weights > 0], parts[1][parts[1].weights > 0]
     held_out = np.zeros(len(sequences), dtype=bool)
     held_out[generator.choice(len(sequences), count, replace=False)] = True
     return sequences[~held_out], sequences[held_out]

@@ -15,6 +15,7 @@ from hqmm._typing import ComplexArray, FloatArray
 from hqmm.channels import choi_from_liouville, liouville_from_kraus, nearest_isometry
 from hqmm.engine.blocks import block_gradient
 from hqmm.errors import ModelError
+from hqmm.learning.settings import at_least
 from hqmm.learning.task import mean_log_likelihood
 from hqmm.models import HQMM, HybridHQMM
 from hqmm.models.compress import nearest_of_rank
@@ -83,7 +84,7 @@ def enlarge(
     """
     hybrid = model.to_hybrid()
     old = (hybrid.n_states, hybrid.n_blocks, hybrid.kraus_rank)
-    wanted = [new or now for new, now in zip((n_states, n_blocks, kraus_rank), old, strict=True)]
+    wanted = [now if new is None else new for new, now in zip((n_states, n_blocks, kraus_rank), old, strict=True)]
     if any(new < now for new, now in zip(wanted, old, strict=True)):
         raise ModelError("enlarge: the new sizes must not be smaller than the old; see shrink")
     if isinstance(model, HQMM) and wanted[1] > 1:
@@ -128,7 +129,10 @@ def shrink(
     HQMM(n=6, Kraus rank 2, 6 symbols)
     """
     hybrid = model.to_hybrid()
-    k, w = n_blocks or hybrid.n_blocks, kraus_rank or hybrid.kraus_rank
+    k = hybrid.n_blocks if n_blocks is None else n_blocks
+    w = hybrid.kraus_rank if kraus_rank is None else kraus_rank
+    at_least("n_blocks", k, 1, ModelError)
+    at_least("kraus_rank", w, 1, ModelError)
     if k > hybrid.n_blocks or w > hybrid.kraus_rank:
         raise ModelError("shrink: the new sizes must not be larger than the old; see enlarge")
     if k < hybrid.n_blocks:

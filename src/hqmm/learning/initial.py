@@ -8,6 +8,7 @@ import numpy as np
 
 from hqmm import channels
 from hqmm.errors import ModelError
+from hqmm.learning.settings import at_least
 from hqmm.models import HMM, HQMM, NOOM, HybridHQMM
 from hqmm.sequences import Alphabet
 
@@ -28,7 +29,7 @@ def random_hmm(
     >>> random_hmm(3, 6)(np.random.default_rng(0))
     HMM(3 states, 6 symbols)
     """
-    _at_least_one("n_states", n_states)
+    at_least("n_states", n_states, 1, ModelError)
     alphabet = _alphabet(symbols)
 
     def draw(generator: np.random.Generator) -> HMM:
@@ -67,7 +68,7 @@ def random_hqmm(
     HQMM(n=3, Kraus rank 2, 6 symbols)
     """
     for name, value in (("n_states", n_states), ("kraus_rank", kraus_rank)):
-        _at_least_one(name, value)
+        at_least(name, value, 1, ModelError)
     if method not in ("haar", "uniform"):
         raise ValueError(f"method must be 'haar' or 'uniform', not {method!r}")
     alphabet = _alphabet(symbols)
@@ -102,7 +103,7 @@ def random_hybrid(
     """
     sizes = {"n_blocks": n_blocks, "n_states": n_states, "kraus_rank": kraus_rank}
     for name, value in sizes.items():
-        _at_least_one(name, value)
+        at_least(name, value, 1, ModelError)
     alphabet = _alphabet(symbols)
     s, w, k, q = len(alphabet), kraus_rank, n_blocks, n_states
 
@@ -129,7 +130,7 @@ def random_noom(n_states: int, symbols: int | Alphabet) -> Callable[[np.random.G
     >>> random_noom(3, 6)(np.random.default_rng(0))
     NOOM(3 states, 6 symbols)
     """
-    _at_least_one("n_states", n_states)
+    at_least("n_states", n_states, 1, ModelError)
     alphabet = _alphabet(symbols)
 
     def draw(generator: np.random.Generator) -> NOOM:
@@ -138,8 +139,3 @@ def random_noom(n_states: int, symbols: int | Alphabet) -> Callable[[np.random.G
         return NOOM(kraus[:, 0].real, vector / np.linalg.norm(vector), alphabet=alphabet)
 
     return draw
-
-
-def _at_least_one(name: str, value: int) -> None:
-    if not isinstance(value, int | np.integer) or value < 1:
-        raise ModelError(f"{name} must be a whole number from 1 up, not {value!r}")

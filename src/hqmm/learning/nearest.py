@@ -23,6 +23,7 @@ from hqmm._typing import ComplexArray, FloatArray
 from hqmm.errors import DataError, ModelError
 from hqmm.learning.grow import enlarge, shrink
 from hqmm.learning.initial import random_hqmm
+from hqmm.learning.settings import at_least
 from hqmm.learning.spectral import learn_spectral
 from hqmm.linear import LinearForm
 from hqmm.models import HQMM, HybridHQMM, Model
@@ -69,8 +70,7 @@ def start_from(
     HQMM(n=3, Kraus rank 2, 6 symbols)
     """
     for name, value in (("n_states", n_states), ("kraus_rank", kraus_rank), ("n_blocks", n_blocks)):
-        if value < 1:
-            raise ModelError(f"{name} must be a whole number from 1 up, not {value!r}")
+        at_least(name, value, 1, ModelError)
     if n_blocks > 1:
         if not hasattr(model, "to_hybrid"):
             raise ModelError(f"{model!r} has no labels to make {n_blocks} blocks of; use n_blocks=1")

@@ -17,6 +17,7 @@ import numpy as np
 from hqmm._typing import ComplexArray
 from hqmm.errors import DataError
 from hqmm.learning.prior import log_prior, prior_gradient
+from hqmm.learning.settings import at_least, between
 from hqmm.learning.space import Point, Space
 from hqmm.learning.stiefel import polar
 from hqmm.learning.stiefel_learner import StiefelLearner, StiefelState, largest_error
@@ -109,16 +110,15 @@ class Polar(StiefelLearner):
     learn_initial: bool | None = None
 
     def __post_init__(self) -> None:
-        if self.sweeps < 0 or self.batches < 1:
+        at_least("sweeps", self.sweeps, 0)
+        at_least("batches", self.batches, 1)
+        between("prior", self.prior, 0, np.finfo(float).max)
+        if not 0 < self.damping <= 1 or not 0 <= self.momentum < 1:
             raise DataError(
-                f"sweeps must be at least 0 and batches at least 1, not {self.sweeps} and {self.batches}"
+                "damping must be above 0 and at most 1 and momentum from 0 to below 1, "
+                f"not {self.damping} and {self.momentum}"
             )
-        if not 0 < self.damping <= 1 or not 0 <= self.momentum < 1 or self.prior < 0:
-            raise DataError(
-                "damping must be above 0 and at most 1, momentum from 0 to below 1 and prior not negative, "
-                f"not {self.damping}, {self.momentum} and {self.prior}"
-            )
-        if self.memory is not None and not all(0 <= share < 1 for share in self.memory):
+        if self.memory is not None and (len(self.memory) != 2 or not all(0 <= share < 1 for share in self.memory)):
             raise DataError(f"memory must hold two shares from 0 to below 1, not {self.memory}")
 
     def _begin(self, state: StiefelState, task: Task) -> PolarState:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from hqmm._typing import ComplexArray, FloatArray, IntArray
-from hqmm.errors import DataError
+from hqmm.learning.settings import at_least
 from hqmm.learning.space import Evaluation, Point, Space
 from hqmm.learning.stiefel import euclidean_tangent, polar
 from hqmm.learning.stiefel_learner import StiefelLearner, StiefelState, largest_error
@@ -148,8 +148,7 @@ class RiemannianLBFGS(ObjectiveLearner):
     learn_initial: bool | None = None
 
     def __post_init__(self) -> None:
-        if self.memory < 1:
-            raise DataError(f"memory must be at least 1, but is {self.memory}")
+        at_least("memory", self.memory, 1)
 
     def start(self, state: StiefelState, objective: Objective) -> LBFGSState:
         """Return the value and gradient at the point of a state, with nothing remembered."""

@@ -44,9 +44,12 @@ def scored_symbols(sequences: Sequences, burn_in: int) -> float:
 
 
 def mean_log_likelihood(values: FloatArray, sequences: Sequences, burn_in: int) -> tuple[float, int]:
-    """Return the log-likelihood per scored symbol of the possible sequences, and the number of impossible ones."""
+    """Return the log-likelihood per scored symbol of the possible sequences, and the number of impossible ones.
+
+    A value that is NaN makes the mean NaN.
+    """
     counted = sequences.weights != 0
-    possible = counted & (values > -np.inf)
+    possible = counted & (values != -np.inf)
     symbols = np.maximum(sequences.lengths - burn_in, 0)[possible] @ sequences.weights[possible]
     n_zero = int(np.count_nonzero(counted & ~possible))
     if symbols == 0:
