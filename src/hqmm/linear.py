@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from hqmm._typing import AnyArray, FloatArray
-from hqmm.errors import NegativeProbabilityError
+from hqmm.errors import ModelError, NegativeProbabilityError
 
 # A conditional probability below zero by less than this share of the sum of absolute values that make it up
 # is rounding, and counts as zero; anything lower is a real negative probability and an error.
@@ -42,9 +42,18 @@ class LinearForm:
 
     def __post_init__(self) -> None:
         for name in ("operators", "initial", "evaluation"):
-            array = np.array(getattr(self, name), dtype=np.float64, order="C")
+            array = _real(name, getattr(self, name))
             array.setflags(write=False)
             object.__setattr__(self, name, array)
+        # Kernels read by these sizes without looking.
+        m = self.initial.size
+        wanted = {"operators": (len(np.atleast_1d(self.operators)), m, m), "initial": (m,), "evaluation": (m,)}
+        for name, shape in wanted.items():
+            if getattr(self, name).shape != shape:
+                raise ModelError(
+                    "a linear form has operators (s, m, m), initial (m,) and evaluation (m,); the initial vector "
+                    f"holds {m} numbers, so {name} must have shape {shape}, not {getattr(self, name).shape}"
+                )
 
     @property
     def n_symbols(self) -> int:
@@ -97,3 +106,17 @@ class LinearForm:
         weights = result @ self.evaluation
         weights[np.abs(weights) <= smallest] = 0.0
         return result / np.where(weights > 0, weights, 1.0)[:, None], weights
+
+
+def _real(name: str, value: object) -> FloatArray:
+    """Return a copy in float64; refuse what is not made of finite real numbers."""
+    try:
+        array = np.asarray(value)
+        if np.iscomplexobj(array):
+            raise TypeError("it is complex")
+        result: FloatArray = np.array(array, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"the {name} of a linear form must be an array of real numbers: {error}") from error
+    if not np.isfinite(result).all():
+        raise ModelError(f"the {name} of the model hold NaN or infinity")
+    return result

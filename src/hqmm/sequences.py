@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import chain
 from typing import Any, NoReturn, TypeAlias, overload
 
@@ -25,7 +26,8 @@ class Alphabet:
     symbols : iterable of str or int, or an int
         The symbols; code ``i`` stands for the ``i``-th. A number ``s`` means the symbols 0 … s−1.
     end : bool
-        Append the end symbol ``"<end>"``, which closes every sequence of a model of finite strings.
+        Append the end symbol ``"<end>"``, which closes every sequence of a model of finite strings. It may only
+        stand last in a sequence.
 
     Examples
     --------
@@ -44,7 +46,7 @@ class Alphabet:
     _code_of: dict[Symbol, int]
 
     def __init__(self, symbols: Iterable[Symbol] | int, end: bool = False) -> None:
-        names = [_plain(symbol) for symbol in (range(symbols) if isinstance(symbols, int) else symbols)]
+        names = [_plain(symbol) for symbol in _listed(symbols)]
         if end and END not in names:
             names.append(END)
         if not names:
@@ -59,6 +61,9 @@ class Alphabet:
         object.__setattr__(self, "_code_of", code_of)
 
     def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("an Alphabet cannot be changed; make a new one")
+
+    def __delattr__(self, name: str) -> None:
         raise AttributeError("an Alphabet cannot be changed; make a new one")
 
     def __reduce__(self) -> tuple[type[Alphabet], tuple[tuple[Symbol, ...]]]:
@@ -81,9 +86,9 @@ class Alphabet:
 
     def __repr__(self) -> str:
         if self.is_codes:
-            return f"Alphabet({len(self)})"
-        shown = ", ".join(map(repr, self.symbols[:8])) + (", …" if len(self) > 8 else "")
-        return f"Alphabet([{shown}])"
+            return f"Alphabet({len(self)})" if self.end is None else f"Alphabet({self.end}, end=True)"
+        more = f", … {len(self) - 8} more" if len(self) > 8 else ""
+        return f"Alphabet([{', '.join(map(repr, self.symbols[:8]))}{more}])"
 
     @property
     def is_codes(self) -> bool:
@@ -104,12 +109,27 @@ class Alphabet:
         return self if self.end is not None else Alphabet(self.symbols, end=True)
 
     def encode(self, sequence: Iterable[Any], missing: Hashable = None) -> CodeArray:
-        """Return the codes of one sequence; ``None`` (or ``missing``) becomes −1."""
+        """Return the codes of one sequence; ``None`` (or ``missing``) becomes −1.
+
+        The sequence is an iterable of symbols, or a ``Sequences`` of one row: the one form in which codes of
+        another alphabet are told from symbols.
+        """
+        if isinstance(sequence, Sequences):
+            if len(sequence) != 1:
+                raise DataError(
+                    f"expected one sequence, not Sequences with {len(sequence)}; pick one with data[i:i+1]"
+                )
+            return sequence.recode(self).codes
         return Sequences([sequence], alphabet=self, missing=missing, allow_empty=True).codes
 
     def decode(self, codes: Iterable[int]) -> list[Symbol | None]:
         """Return the symbols that codes stand for; −1 becomes ``None``."""
-        return [None if code == MISSING else self.symbols[code] for code in codes]
+        values = np.asarray(codes if isinstance(codes, np.ndarray) else list(codes))
+        if values.size == 0:
+            return []
+        _check_codes(values, np.array([0, len(values)]), self)
+        names = (*self.symbols, None)  # −1 picks the last
+        return [names[code] for code in values.tolist()]
 
 
 class Sequences:
@@ -120,18 +140,27 @@ class Sequences:
     data : sequences, one per row
         A 2-D integer array, a list of 1-D arrays or lists (of any lengths), a list of strings (each character a
         symbol), a list of lists of tokens, or another ``Sequences``. Missing symbols are ``None``, masked entries
-        or, in integer data, −1.
+        or, in integer data, −1. Whole numbers under an alphabet of the codes 0 … s−1 with an end symbol may name
+        the end by its code s, too.
     alphabet : Alphabet, iterable of symbols, int or "learn", optional
         By default strings learn their alphabet (sorted), while whole numbers *are* codes 0 … max. Pass ``"learn"``
         to collect the distinct numbers instead, or the alphabet of a model to use its codes.
     weights : array of non-negative numbers, optional
         How often each sequence counts; 1 by default.
     end : bool
-        Append the end symbol to every sequence, so that models of finite strings are proper distributions.
+        Append the end symbol to every sequence that does not end with it, so that models of finite strings are
+        proper distributions. A ``Sequences`` whose alphabet has an end symbol is left as it is: there, a sequence
+        without it was cut off. Wherever an end symbol does not stand last, it is refused.
     missing : symbol, optional
         A symbol of the data that means "missing", such as ``"?"``.
     allow_empty : bool
         Accept sequences without symbols (they are always accepted with ``end=True``).
+
+    Notes
+    -----
+    ``data[i]`` is an array of codes, and means nothing without ``data.alphabet``; ``data[i:i+1]`` is data: the
+    same sequence with its alphabet. Models take the latter wherever they take one sequence, as in
+    ``model.predict(data[i:i+1])``; plain arrays are read as symbols.
 
     Examples
     --------
@@ -143,6 +172,8 @@ class Sequences:
     array([2., 1.])
     >>> words[1]
     array([0, 1, 2], dtype=int8)
+    >>> words[1:2]
+    Sequences(1 sequences, 3 symbols, Alphabet(['a', 'b', '<end>']))
     """
 
     __slots__ = ("alphabet", "codes", "offsets", "weights")
@@ -170,16 +201,13 @@ class Sequences:
         else:
             rows = _rows(data)
             offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
-            if isinstance(alphabet, str) and alphabet == "learn":
-                codes, learned = _encode(rows, offsets, None, missing, learn=True)
-            else:
-                fixed = None if alphabet is None else _as_alphabet(alphabet)
-                codes, learned = _encode(rows, offsets, fixed, missing, learn=False)
+            learn = isinstance(alphabet, str) and alphabet == "learn"
+            fixed = None if alphabet is None or learn else _as_alphabet(alphabet)
+            codes, learned = _encode(rows, offsets, fixed, missing, learn=learn, end=end)
+            _refuse_inner_end(codes, offsets, learned)
         if end and not (isinstance(data, Sequences) and data.alphabet.end is not None):
             learned = learned.with_end()
-            closing = learned._code_of[END]
-            codes = np.insert(codes.astype(learned.dtype), offsets[1:], closing)
-            offsets = offsets + np.arange(len(offsets))
+            codes, offsets = _close(codes.astype(learned.dtype), offsets, learned._code_of[END])
         elif not allow_empty:
             _refuse_empty(offsets)
         self._set(codes, offsets, _check_weights(weights, len(offsets) - 1), learned)
@@ -215,6 +243,7 @@ class Sequences:
         if np.any(np.diff(offsets) < 0):
             raise DataError("offsets must not decrease", sequence=int(np.argmax(np.diff(offsets) < 0)))
         _check_codes(codes, offsets, alphabet)
+        _refuse_inner_end(codes, offsets, alphabet)
         return cls._wrap(codes, offsets, _check_weights(weights, len(offsets) - 1), alphabet)
 
     @classmethod
@@ -224,6 +253,9 @@ class Sequences:
         return self
 
     def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("Sequences cannot be changed; slice, concatenate or make new ones")
+
+    def __delattr__(self, name: str) -> None:
         raise AttributeError("Sequences cannot be changed; slice, concatenate or make new ones")
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -272,7 +304,9 @@ class Sequences:
         )
 
     def __hash__(self) -> int:
-        return hash((self.alphabet, self.codes.tobytes(), self.offsets.tobytes(), self.weights.tobytes()))
+        # Equal sequences may hold their codes in different types, and a weight of −0 equals one of 0.
+        codes, weights = self.codes.astype(np.int64), self.weights + 0.0
+        return hash((self.alphabet, codes.tobytes(), self.offsets.tobytes(), weights.tobytes()))
 
     def __repr__(self) -> str:
         return f"Sequences({len(self)} sequences, {self.n_symbols} symbols, {self.alphabet!r})"
@@ -382,6 +416,15 @@ def _plain(symbol: Any) -> Symbol:
     raise DataError(f"{symbol!r} cannot be a symbol; symbols are strings or whole numbers")
 
 
+def _listed(symbols: Any) -> Iterable[Any]:
+    """Return what an alphabet is to name: 0 … s−1 for a number s."""
+    if isinstance(symbols, int | np.integer) and not isinstance(symbols, bool):
+        return range(int(symbols))
+    if not isinstance(symbols, Iterable):
+        raise DataError(f"an alphabet is made of symbols, or of their number, not of {symbols!r}")
+    return symbols
+
+
 def _as_alphabet(alphabet: Alphabet | Iterable[Symbol] | int) -> Alphabet:
     return alphabet if isinstance(alphabet, Alphabet) else Alphabet(alphabet)
 
@@ -389,6 +432,8 @@ def _as_alphabet(alphabet: Alphabet | Iterable[Symbol] | int) -> Alphabet:
 def _rows(data: Any) -> list[Any]:
     if isinstance(data, str):
         raise DataError("expected a collection of sequences, not one string; wrap it in a list: [text]")
+    if isinstance(data, Mapping):
+        raise DataError("expected a collection of sequences, not a mapping of names; pass list(data.values())")
     if isinstance(data, np.ndarray):
         if data.ndim != 2 and data.dtype != object:
             raise DataError(
@@ -411,11 +456,13 @@ def _one_row(row: Any, index: int) -> list[Any]:
             f"expected a sequence of symbols, not {row!r}; a single sequence goes in a list: [sequence]",
             sequence=index,
         )
+    if isinstance(row, Mapping | AbstractSet):
+        raise DataError(f"a {type(row).__name__} has no order and is not a sequence of symbols", sequence=index)
     return list(row)
 
 
 def _encode(
-    rows: list[Any], offsets: IntArray, alphabet: Alphabet | None, missing: Hashable, learn: bool
+    rows: list[Any], offsets: IntArray, alphabet: Alphabet | None, missing: Hashable, *, learn: bool, end: bool
 ) -> tuple[CodeArray, Alphabet]:
     if missing is None and not learn and all(isinstance(row, np.ndarray) for row in rows):
         whole = _integers(rows, offsets)
@@ -423,13 +470,17 @@ def _encode(
             return _number_codes(whole, offsets, alphabet)
     flat = list(chain.from_iterable(row.tolist() if isinstance(row, np.ndarray) else row for row in rows))
     symbols = [_symbol(value, missing, place, offsets) for place, value in enumerate(flat)]
-    if alphabet is None and not learn and all(symbol is None or isinstance(symbol, int) for symbol in symbols):
-        numbers = np.array([MISSING if symbol is None else symbol for symbol in symbols], dtype=np.int64)
-        return _number_codes(numbers, offsets, None)
-    if alphabet is None:
-        found = {symbol for symbol in symbols if symbol is not None and symbol != MISSING}
-        alphabet = Alphabet(sorted(found, key=lambda symbol: (isinstance(symbol, str), symbol)))
-    code_of: dict[Any, int] = {None: MISSING, MISSING: MISSING, **alphabet._code_of}
+    if alphabet is None and not learn and _are_numbers(symbols):
+        numbers, alphabet = _number_codes(_as_numbers(symbols, offsets), offsets, None)
+        if END not in symbols:
+            return numbers, alphabet
+        alphabet = alphabet.with_end()
+    elif alphabet is None:
+        alphabet = _learned(symbols)
+    code_of: dict[Any, int] = {None: MISSING, MISSING: MISSING, **_end_by_code(alphabet)}
+    if end:
+        alphabet = alphabet.with_end()  # data that was sampled and decoded ends with it already
+    code_of.update(alphabet._code_of)
     codes = np.empty(len(symbols), dtype=alphabet.dtype)
     for place, symbol in enumerate(symbols):
         code = code_of.get(symbol)
@@ -439,6 +490,53 @@ def _encode(
     return codes, alphabet
 
 
+def _are_numbers(symbols: list[Symbol | None]) -> bool:
+    """Whether all symbols are whole numbers, but for the end symbol."""
+    return all(symbol is None or symbol == END or isinstance(symbol, int) for symbol in symbols)
+
+
+def _as_numbers(symbols: list[Symbol | None], offsets: IntArray) -> IntArray:
+    """Return symbols as numbers; those that are missing, and the end symbol, as −1."""
+    numbers = [symbol if isinstance(symbol, int) else MISSING for symbol in symbols]
+    for place, number in enumerate(numbers):
+        if number.bit_length() > 63:
+            _raise_too_large(f"a number of {number.bit_length()} bits", offsets, place)
+    return np.array(numbers, dtype=np.int64)
+
+
+def _learned(symbols: list[Symbol | None]) -> Alphabet:
+    """Return the alphabet of the symbols that occur, sorted, the end symbol last."""
+    found = {symbol for symbol in symbols if symbol is not None and symbol != MISSING}
+    ordered = sorted(found - {END}, key=lambda symbol: (isinstance(symbol, str), symbol))
+    return Alphabet(ordered, end=END in found)
+
+
+def _end_by_code(alphabet: Alphabet) -> dict[Symbol, int]:
+    """Where symbols are the codes 0 … s−1, the number s stands for the end symbol as its code does in arrays."""
+    return {alphabet.end: alphabet.end} if alphabet.end is not None and alphabet.is_codes else {}
+
+
+def _close(codes: CodeArray, offsets: IntArray, end: int) -> tuple[CodeArray, IntArray]:
+    """Append the end's code to the sequences that do not end with it."""
+    last = codes[np.maximum(offsets[1:] - 1, 0)] if len(codes) else np.full(len(offsets) - 1, MISSING)
+    is_open = (np.diff(offsets) == 0) | (last != end)
+    added = np.concatenate([[0], np.cumsum(is_open)])
+    return np.insert(codes, offsets[1:][is_open], end), offsets + added
+
+
+def _refuse_inner_end(codes: AnyArray, offsets: IntArray, alphabet: Alphabet) -> None:
+    if alphabet.end is None:
+        return
+    places = np.flatnonzero(codes == alphabet.end)
+    inner = places[places + 1 != offsets[np.searchsorted(offsets, places, side="right")]]
+    if len(inner):
+        _raise_at(
+            f"the end symbol {END!r} closes a sequence, but more follows here; cut the sequence after it",
+            offsets,
+            int(inner[0]),
+        )
+
+
 def _integers(rows: list[AnyArray], offsets: IntArray) -> IntArray | None:
     """Return the flat numbers of integer or whole-float rows (masked entries as −1), or None for other kinds."""
     for index, row in enumerate(rows):
@@ -446,13 +544,26 @@ def _integers(rows: list[AnyArray], offsets: IntArray) -> IntArray | None:
             raise DataError(f"expected a 1-D sequence, not an array of shape {row.shape}", sequence=index)
     if not all(row.dtype.kind in "iuf" for row in rows):
         return None
-    flat = np.concatenate([np.ma.filled(row, MISSING) for row in rows])
+    flat = np.concatenate([_unmasked(row) for row in rows])
     if flat.dtype.kind == "f":
         wrong = ~np.isfinite(flat) | (flat != np.round(flat))
         if np.any(wrong):
             place = int(np.argmax(wrong))
             _symbol(float(flat[place]), None, place, offsets)
+    if flat.dtype.kind == "f" or flat.dtype == np.uint64:
+        beyond = np.abs(flat) >= 2.0**63  # what int64 would wrap around
+        if np.any(beyond):
+            place = int(np.argmax(beyond))
+            _raise_too_large(str(flat[place]), offsets, place)
     return flat.astype(np.int64)
+
+
+def _unmasked(row: AnyArray) -> AnyArray:
+    """Return a row with −1 in place of masked entries, in a type that has a −1."""
+    if not isinstance(row, np.ma.MaskedArray):
+        return row
+    signed = row if row.dtype.kind in "if" else row.astype(np.float64 if row.dtype == np.uint64 else np.int64)
+    return np.ma.filled(signed, MISSING)
 
 
 def _number_codes(numbers: IntArray, offsets: IntArray, alphabet: Alphabet | None) -> tuple[CodeArray, Alphabet]:
@@ -464,11 +575,7 @@ def _number_codes(numbers: IntArray, offsets: IntArray, alphabet: Alphabet | Non
         # Event identifiers are not codes: an alphabet of a million symbols would be a million matrices.
         if largest > 10_000 + 10 * len(numbers):
             place = int(np.argmax(numbers))
-            _raise_at(
-                f"{largest} is too large for a code; pass alphabet='learn' to number the values",
-                offsets,
-                place,
-            )
+            _raise_too_large(str(largest), offsets, place)
         alphabet = Alphabet(largest + 1)
     _check_codes(numbers, offsets, alphabet)
     return numbers.astype(alphabet.dtype), alphabet
@@ -509,7 +616,12 @@ def _symbol(value: Any, missing: Hashable, place: int, offsets: IntArray) -> Sym
 def _check_weights(weights: ArrayLike | None, count: int) -> FloatArray:
     if weights is None:
         return np.ones(count)
-    array = np.array(weights, dtype=np.float64)
+    try:
+        if np.iscomplexobj(weights):
+            raise TypeError
+        array = np.array(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError("weights must be real numbers, one for each sequence") from None
     if array.shape != (count,):
         raise DataError(f"weights must have one number per sequence: shape ({count},), not {array.shape}")
     if not np.all(np.isfinite(array) & (array >= 0)):
@@ -533,6 +645,10 @@ def _raise_unseen(symbol: object, alphabet: Alphabet, offsets: IntArray, place: 
         offsets,
         place,
     )
+
+
+def _raise_too_large(number: str, offsets: IntArray, place: int) -> NoReturn:
+    _raise_at(f"{number} is too large for a code; pass alphabet='learn' to number the values", offsets, place)
 
 
 def _raise_at(message: str, offsets: IntArray, place: int) -> NoReturn:

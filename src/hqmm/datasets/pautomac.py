@@ -95,7 +95,7 @@ def read_problem(folder: str | os.PathLike[str], name: str | int) -> Problem:
     >>> _ = (folder / "1.pautomac.test").write_text("1 2\n1 0\n")
     >>> _ = (folder / "1.pautomac_solution.txt").write_text("1\n0.25\n")
     >>> read_problem(folder, 1).train
-    Sequences(2 sequences, 4 symbols, Alphabet(3))
+    Sequences(2 sequences, 4 symbols, Alphabet(2, end=True))
     """
     stem = f"{name}.pautomac"
     train = read_strings(Path(folder) / f"{stem}.train")

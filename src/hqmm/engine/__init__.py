@@ -216,16 +216,17 @@ def explain_plan(
     return make_plan(form, sequences, burn_in=burn_in, threads=threads, method=method, dtype=dtype)
 
 
-def _check(form: LinearForm, sequences: Sequences, burn_in: int, dtype: Any) -> int:
+def _check(form: Any, sequences: Any, burn_in: int, dtype: Any) -> int:
     """Refuse what cannot be computed; return the burn-in as a plain int."""
+    if not isinstance(form, LinearForm):
+        hint = "; pass its real form, model.linear" if hasattr(form, "linear") else ""
+        raise ModelError(f"form must be a LinearForm, not {type(form).__name__}{hint}")
+    refuse_raw(sequences)
     if np.dtype(dtype) not in (np.float64, np.float32):
         raise ModelError(f"dtype must be float64 or float32, not {np.dtype(dtype)}")
     burn_in = operator.index(burn_in)
     if burn_in < 0:
         raise ModelError(f"burn_in must not be negative, as {burn_in} is")
-    for name in ("operators", "initial", "evaluation"):
-        if not np.isfinite(getattr(form, name)).all():
-            raise ModelError(f"the {name} of the model hold NaN or infinity")
     if len(sequences.alphabet) > form.n_symbols and np.any(sequences.codes >= form.n_symbols):
         place = int(np.argmax(sequences.codes >= form.n_symbols))
         row = int(np.searchsorted(sequences.offsets, place, side="right")) - 1
@@ -235,6 +236,26 @@ def _check(form: LinearForm, sequences: Sequences, burn_in: int, dtype: Any) -> 
             position=place - int(sequences.offsets[row]),
         )
     return burn_in
+
+
+def refuse_raw(sequences: object) -> None:
+    """Refuse data that have not been read: the engine knows no alphabet to read them with.
+
+    Examples
+    --------
+    >>> from hqmm import DataError
+    >>> from hqmm.engine import refuse_raw
+    >>> try:
+    ...     refuse_raw([[0, 1]])
+    ... except DataError as error:
+    ...     print(error)
+    sequences must be Sequences, not list; pass Sequences(…), or model.encode(…) to read them as the model does
+    """
+    if not isinstance(sequences, Sequences):
+        raise DataError(
+            f"sequences must be Sequences, not {type(sequences).__name__}; pass Sequences(…), or model.encode(…) "
+            "to read them as the model does"
+        )
 
 
 def _weight(form: LinearForm) -> float:

@@ -426,7 +426,9 @@ def _draw_beside(found: Rows) -> Figure:
     from hqmm.experiments import figures
 
     best = beside(found)[::-1]
-    with figures.panel("The best of each kind", "mean accuracy of the labels (± mean sd)", "", (5.6, 3.4)) as (
+    with figures.panel(
+        "The best of each kind", "mean accuracy of the labels (± mean sd)", "model", (5.6, 3.4)
+    ) as (
         figure,
         axes,
     ):

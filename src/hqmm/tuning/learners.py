@@ -108,9 +108,8 @@ class TrainLearner:
     def fingerprint(self) -> str:
         """Return a digest of the data and the settings, which processes of one study must share."""
         burn_in = self.burn_in if self.validation_burn_in is None else self.validation_burn_in
-        sizes = sorted(self.sizes.items())
         task = Task(self.data, self.burn_in, self.validation, burn_in)
-        return f"{sizes} {fingerprint(self.learner, task)}"
+        return fingerprint(self.learner, sorted(self.sizes.items()), task)
 
 
 @dataclass(frozen=True)
