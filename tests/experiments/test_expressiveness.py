@@ -59,6 +59,16 @@ CASES = {
     "operators of the clock": (about.operators_turn, spectra(False, True), spectra(False, False)),
     "states": (about.states_are_a_spectraplex, visited(), visited(smallest_eigenvalue=-1e-9)),
     "states of trace one": (about.states_are_a_spectraplex, visited(), visited(trace_error=1e-9)),
+    "pure and mixed states": (
+        about.nooms_are_extremal,
+        [*visited(source="NOOM", largest_rank=1), *visited(source="HQMM", largest_rank=2)],
+        [*visited(source="NOOM", largest_rank=2), *visited(source="HQMM", largest_rank=2)],
+    ),
+    "mixed states": (
+        about.nooms_are_extremal,
+        [*visited(source="NOOM", largest_rank=1), *visited(source="HQMM", largest_rank=2)],
+        [*visited(source="NOOM", largest_rank=1), *visited(source="HQMM", largest_rank=1)],
+    ),
     "forms": (about.forms_agree, written("Choi"), written("Choi", difference=1e-9)),
     "uniqueness": (about.liouville_is_unique, written(), written(liouville_distance=1e-9)),
     "uniqueness, of one and the same": (about.liouville_is_unique, written(), written(kraus_distance=0.0)),

@@ -31,13 +31,25 @@ def curve(model, n, w, scores, pace=1.0, **more):
     ]
 
 
-def races(gs_small, gs_large, pace=1.0):
-    """COSM gets to .1 in (2, 6, 1) and to .2 in (6, 6, 6); Givens search as told."""
+def races(gs_small, gs_large, pace=2.0, rival="gs-30"):
+    """COSM gets to .1 in (2, 6, 1) and to .2 in (6, 6, 6); one Givens search as told, the other nowhere."""
+    other = {"gs": "gs-30", "gs-30": "gs"}[rival]
     return [
         *curve("cosm", 2, 1, [0.0, 0.08, 0.1]),
-        *curve("gs", 2, 1, [0.0, *gs_small], pace),
+        *curve(rival, 2, 1, [0.0, *gs_small], pace),
+        *curve(other, 2, 1, [0.0, 0.0]),
         *curve("cosm", 6, 6, [0.0, 0.15, 0.2]),
-        *curve("gs", 6, 6, [0.0, *gs_large], pace),
+        *curve(rival, 6, 6, [0.0, *gs_large], pace),
+        *curve(other, 6, 6, [0.0, 0.0]),
+    ]
+
+
+def cut_and_whole(cut, whole):
+    """COSM on pieces and on whole sequences: the DA and the seconds of each."""
+    return [
+        scored(model, 2, test_da=da, cpu_seconds=seconds + extra)
+        for model, (da, seconds) in (("cosm", cut), ("cosm-whole", whole))
+        for extra in (0.0, 9.0)
     ]
 
 
@@ -129,15 +141,25 @@ CASES = {
         races([0.05] * 9, [0.1] * 9),
         races([0.05] * 8 + [0.11], [0.1] * 9),
     ),
-    "sooner matters": (
+    "sooner matters, to where the other ends": (
         training_time.better_and_faster,
-        races([0.05] * 9, [0.1] * 9, pace=0.3),
-        races([0.05] * 9, [0.1] * 9, pace=0.2),
+        races([0.05, 0.06], [0.1] * 9, pace=1.5),
+        races([0.05, 0.06], [0.1] * 9, pace=0.4),
+    ),
+    "the better of two Givens searches counts": (
+        training_time.better_and_faster,
+        races([0.05] * 9, [0.1] * 9, rival="gs"),
+        races([0.05] * 8 + [0.11], [0.1] * 9, rival="gs"),
     ),
     "the lead grows with size": (
         training_time.gap_grows,
         races([0.09] * 9, [0.05] * 9),
         races([0.01] * 9, [0.19] * 9),
+    ),
+    "the lead is over whichever Givens search is ahead": (
+        training_time.gap_grows,
+        races([0.09] * 9, [0.05] * 9, rival="gs"),
+        races([0.01] * 9, [0.19] * 9, rival="gs"),
     ),
     "COSM ≥ Givens search on the HQMM's data": (
         synthetic_hqmm.cosm_at_least_gs,
@@ -148,6 +170,21 @@ CASES = {
         synthetic_hqmm.six_states,
         [scored("truth", 2, test_da=0.13), *by_n("em", n5=0.12, n6=0.13)],
         [scored("truth", 2, test_da=0.13), *by_n("em", n5=0.13, n6=0.13)],
+    ),
+    "cutting costs nothing and saves time": (
+        synthetic_hqmm.cutting_is_free,
+        cut_and_whole((0.1295, 1.0), (0.1296, 1.2)),
+        cut_and_whole((0.1280, 1.0), (0.1296, 1.2)),
+    ),
+    "cutting saves time": (
+        synthetic_hqmm.cutting_is_free,
+        cut_and_whole((0.1295, 1.0), (0.1290, 1.2)),
+        cut_and_whole((0.1295, 1.2), (0.1290, 1.0)),
+    ),
+    "four states at least": (
+        synthetic_hqmm.four_states_at_least,
+        [scored("truth", 2, test_da=0.13), *by_n("em", n2=0.1, n3=0.12, n4=0.13)],
+        [scored("truth", 2, test_da=0.13), *by_n("em", n2=0.1, n3=0.13, n4=0.13)],
     ),
     "COSM learns it back": (
         synthetic_hqmm.two_states_suffice,

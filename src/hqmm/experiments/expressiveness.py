@@ -11,7 +11,7 @@ import numpy as np
 from hqmm import channels
 from hqmm.datasets import probability_clock
 from hqmm.experiments import protocol
-from hqmm.experiments.experiment import Claim, Experiment, Rows, Run, Scale, Verdict
+from hqmm.experiments.experiment import Claim, Experiment, Row, Rows, Run, Scale, Verdict
 from hqmm.experiments.tables import groups, only, values, where
 from hqmm.learning import BaumWelch, fit, random_hmm, random_hqmm, random_noom
 from hqmm.learning.spectral import learn_spectral
@@ -133,20 +133,26 @@ def inclusion(conversion: str, n: int, seed: int) -> Rows:
 
 
 def states(n: int, seed: int) -> Rows:
-    """Follow the state of a random HQMM along random sequences, from random valid states."""
+    """Follow the state of a random HQMM, and of a random NOOM as one, along random sequences."""
     generator = np.random.default_rng([seed, n])
-    model = DRAW["hqmm"](n)(generator)
-    visited = np.concatenate([model.filter(row) for row in model.sample(20, 50, random_state=generator)])
-    eigenvalues = np.linalg.eigvalsh(visited)
+    models = {"HQMM": DRAW["hqmm"](n)(generator), "NOOM": random_noom(n, SYMBOLS)(generator).to_hqmm()}
     return [
-        {
-            "states": len(visited),
-            "smallest_eigenvalue": float(eigenvalues.min()),
-            "trace_error": float(np.abs(eigenvalues.sum(axis=1) - 1).max()),
-            "asymmetry": float(np.abs(visited - visited.conj().swapaxes(1, 2)).max()),
-            "largest_rank": int((eigenvalues > 1e-9).sum(axis=1).max()),
-        }
+        {"source": kind, **_visited(model, model.sample(20, 50, random_state=generator))}
+        for kind, model in models.items()
     ]
+
+
+def _visited(model: Model, data: Sequences) -> Row:
+    """Return how far the states of a model are from density matrices, and their largest rank."""
+    visited = np.concatenate([model.filter(row) for row in data])
+    eigenvalues = np.linalg.eigvalsh(visited)
+    return {
+        "states": len(visited),
+        "smallest_eigenvalue": float(eigenvalues.min()),
+        "trace_error": float(np.abs(eigenvalues.sum(axis=1) - 1).max()),
+        "asymmetry": float(np.abs(visited - visited.conj().swapaxes(1, 2)).max()),
+        "largest_rank": int((eigenvalues > 1e-9).sum(axis=1).max()),
+    }
 
 
 def forms(n: int, seed: int) -> Rows:
@@ -442,6 +448,19 @@ def states_are_a_spectraplex(rows: Rows) -> Verdict:
     return Verdict(measured, smallest > -ROUNDING and off < ROUNDING)
 
 
+def nooms_are_extremal(rows: Rows) -> Verdict:
+    """Ask whether a NOOM's states keep rank one while an HQMM's become mixtures."""
+    ranks = {
+        kind: [row["largest_rank"] for row in where(rows, part="states", source=kind)] for kind in ("NOOM", "HQMM")
+    }
+    if not all(ranks.values()):
+        raise LookupError("states")
+    measured = (
+        f"largest rank of a state: NOOMs {max(ranks['NOOM'])}; HQMMs {min(ranks['HQMM'])} to {max(ranks['HQMM'])}"
+    )
+    return Verdict(measured, max(ranks["NOOM"]) == 1 < min(ranks["HQMM"]))
+
+
 def forms_agree(rows: Rows) -> Verdict:
     """Ask whether the Kraus, Liouville and Choi forms define one process."""
     mine = where(rows, part="forms")
@@ -494,6 +513,7 @@ EXPERIMENT = Experiment(
     draw=draw,
     see=see,
     table=table,
+    edition=2,
     claims=(
         Claim(
             "Section 2.4",
@@ -523,6 +543,12 @@ EXPERIMENT = Experiment(
             PROVED,
         ),
         Claim("Theorem 1", "The states of an HQMM stay in the spectraplex", states_are_a_spectraplex, PROVED),
+        Claim(
+            "Section 2.4",
+            "NOOMs are HQMMs with states of rank one, extremal points of the spectraplex; an HQMM's are mixtures",
+            nooms_are_extremal,
+            PROVED,
+        ),
         Claim("Section 2.4", "The Kraus, Liouville and Choi forms of an HQMM are equivalent", forms_agree, PROVED),
         Claim("Section 2.4", "The Liouville form is unique, the Kraus form is not", liouville_is_unique, PROVED),
         Claim(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 COLOURS = {
     "cosm": "#0a84c6",
     "gs": "#d1495b",
+    "gs-30": "#8e6bbf",
     "polar": "#2a9d5c",
     "em": "#c77d0a",
     "markov": "#8a8a8a",
@@ -29,13 +30,14 @@ NAMES = {
     "truth": "true model",
     "em": "HMM (EM)",
     "gs": "Givens search",
+    "gs-30": "Givens, batches of 30",
     "cosm": "COSM",
     "polar": "polar (default)",
     "markov": "Markov chain",
 }
 # For curves that are no learner of the above: told apart by lightness as well.
 CYCLE = ("#0a84c6", "#c77d0a", "#2a9d5c", "#d1495b", "#8e6bbf", "#8a8a8a")
-MARKERS = {"cosm": "o", "gs": "s", "polar": "D", "em": "^", "markov": "v"}
+MARKERS = {"cosm": "o", "gs": "s", "gs-30": "P", "polar": "D", "em": "^", "markov": "v"}
 
 # A grey that nothing else has, and that becomes the text colour of the page.
 _INK = "#123123"

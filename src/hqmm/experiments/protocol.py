@@ -33,7 +33,9 @@ LABELS = {
     "truth": "true model",
     "em": "HMM, EM",
     "gs": "HQMM, Givens search",
+    "gs-30": "HQMM, Givens search, batches of 30",
     "cosm": "HQMM, COSM",
+    "cosm-whole": "HQMM, COSM, sequences not cut",
     "polar": "HQMM, polar (hqmm's default)",
     "markov": "Markov chain",
 }
@@ -68,8 +70,8 @@ def source(name: str) -> str:
 
 
 @lru_cache
-def splits(name: str, origin: str) -> Splits:
-    """Return a synthetic data set, the authors' or generated, cut as the paper does.
+def splits(name: str, origin: str, whole: bool = False) -> Splits:
+    """Return a synthetic data set, the authors' or generated, cut as the paper does, or ``whole``.
 
     Examples
     --------
@@ -79,6 +81,8 @@ def splits(name: str, origin: str) -> Splits:
     (200, 100, 10)
     """
     data: Synthetic = generate(name) if origin == "generated" else load_synthetic(name, download=False)
+    if whole:
+        return Splits(data.truth, data.train, data.validation, data.test)
     return Splits(data.truth, data.train.split(PIECE), data.validation.split(PIECE), data.test)
 
 
@@ -120,7 +124,15 @@ def start(name: str, n: int, w: int, symbols: int = 6) -> Callable[[np.random.Ge
 
 
 def learn(
-    name: str, n: int, w: int, data: Splits, chosen: Learner, seed: int, *, cpu_limit: float | None = None
+    name: str,
+    n: int,
+    w: int,
+    data: Splits,
+    chosen: Learner,
+    seed: int,
+    *,
+    burn_in: int = BURN_IN,
+    cpu_limit: float | None = None,
 ) -> tuple[Fit, float]:
     """Fit by the paper's protocol; return the fit and the processor seconds.
 
@@ -133,7 +145,7 @@ def learn(
         start(name, n, w, len(data.train.alphabet)),
         data.train,
         validation=data.validation,
-        burn_in=BURN_IN,
+        burn_in=burn_in,
         max_iter=None if cpu_limit is None else 10**9,
         callbacks=watched,
         random_state=seed,
