@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from hqmm.datasets import DataUnavailableError
@@ -20,7 +21,8 @@ def execute(number, log, pause=0.0):
         raise ValueError("this run is broken")
     if pause:
         (Path(log).parent / f"worker-{os.getpid()}").touch()
-    time.sleep(pause)
+    with suppress(KeyboardInterrupt):  # as `fit` does, which then returns what it has
+        time.sleep(pause)
     with Path(log).open("a") as file:
         file.write(f"{number}\n")
     return [{"square": number**2, "half": number / 2}, {"square": None}]
@@ -64,4 +66,4 @@ if __name__ == "__main__":
         signal.SIGINT, signal.default_int_handler
     )  # shells switch it off for what runs in the background
     folder = Path(sys.argv[1])
-    perform([(made_up(), numbered(range(6), folder / "log", pause=0.5))], folder, jobs=2)
+    perform([(made_up(), numbered(range(6), folder / "log", pause=0.5))], folder, jobs=int(sys.argv[2]))

@@ -2,6 +2,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -69,6 +70,12 @@ def test_a_broken_run_and_missing_data_are_told_apart_and_stop_nothing(tmp_path)
     assert stored(tmp_path) == 2
 
 
+def test_one_job_leaves_the_process_as_it_was(tmp_path):
+    threads, handler = threading.active_count(), signal.getsignal(signal.SIGINT)
+    perform([(made_up.made_up(), numbered([1], tmp_path / "log"))], tmp_path, jobs=1)
+    assert (threading.active_count(), signal.getsignal(signal.SIGINT)) == (threads, handler)
+
+
 def alive(process_id):
     try:
         os.kill(process_id, 0)
@@ -80,10 +87,16 @@ def alive(process_id):
 
 # Ctrl-C reaches the whole group; other blows may hit the command alone, and its workers must not go on without it
 @pytest.mark.parametrize(
-    ("send", "blow"), [(os.killpg, signal.SIGKILL), (os.killpg, signal.SIGINT), (os.kill, signal.SIGTERM)]
+    ("send", "blow", "jobs"),
+    [
+        (os.killpg, signal.SIGKILL, 2),
+        (os.killpg, signal.SIGINT, 2),
+        (os.kill, signal.SIGTERM, 2),
+        (os.killpg, signal.SIGINT, 1),
+    ],
 )
-def test_after_a_kill_or_ctrl_c_the_same_command_goes_on_where_it_was(tmp_path, send, blow):
-    command = [sys.executable, "-m", "tests.experiments.made_up", str(tmp_path)]
+def test_after_a_kill_or_ctrl_c_the_same_command_goes_on_where_it_was(tmp_path, send, blow, jobs):
+    command = [sys.executable, "-m", "tests.experiments.made_up", str(tmp_path), str(jobs)]
     root = Path(__file__).parents[2]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), *sys.path])}
     options = {"cwd": root, "env": environment, "stderr": subprocess.DEVNULL}

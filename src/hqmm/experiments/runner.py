@@ -7,7 +7,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -71,9 +72,9 @@ def perform(
         waiting += missing
         watch(one, None)
     waiting.sort(key=lambda entry: -entry[1].cost)
-    with parallel_config("loky", inner_max_num_threads=1):
+    with _ctrl_c_stops(here=jobs == 1), parallel_config("loky", inner_max_num_threads=1):
         tasks = (
-            delayed(_one)(place, progress[number].experiment.execute, run.settings, path)
+            delayed(_one)(place, progress[number].experiment.execute, run.settings, path, os.getpid())
             for place, (number, run, path) in enumerate(waiting)
         )
         for place, failed, problem in Parallel(jobs, return_as="generator_unordered", pre_dispatch=jobs)(tasks):
@@ -105,12 +106,13 @@ def _path(output: Path, experiment: Experiment, run: Run) -> Path:
 
 
 def _one(
-    place: int, execute: Callable[..., Rows], settings: dict[str, Any], path: Path
+    place: int, execute: Callable[..., Rows], settings: dict[str, Any], path: Path, parent: int
 ) -> tuple[int, bool, str | None]:
-    """Do one run in a worker and store its rows; return its place, whether it failed, and why it has none."""
-    # Ctrl-C reaches workers too, where `fit` would take it for the end of a fit: the parent ends workers instead
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _end_with_parent()
+    """Do one run and store its rows; return its place, whether it failed, and why it has none."""
+    if os.getpid() != parent:
+        # Ctrl-C reaches workers too, where `fit` would take it for the end of a fit: the parent ends them instead
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        _end_with_parent()
     began = time.process_time()
     try:
         rows = execute(**settings)
@@ -121,6 +123,29 @@ def _one(
     content = {"settings": settings, "rows": rows, "seconds": time.process_time() - began, "date": today()}
     write_atomically(path, json.dumps(content, default=_plain).encode())
     return place, False, None
+
+
+class _StopError(BaseException):
+    """Ctrl-C, by a name that `fit` does not know."""
+
+
+@contextmanager
+def _ctrl_c_stops(here: bool) -> Iterator[None]:
+    """Let Ctrl-C end runs that are done in this process, where `fit` would take it for the end of a fit."""
+    if not here or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: Any) -> None:
+        raise _StopError
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    except _StopError:
+        raise KeyboardInterrupt from None
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @cache
