@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from itertools import chain
 from typing import Any, NoReturn, TypeAlias, overload
 
@@ -125,6 +124,8 @@ class Alphabet:
     def decode(self, codes: Iterable[int]) -> list[Symbol | None]:
         """Return the symbols that codes stand for; −1 becomes ``None``."""
         values = np.asarray(codes if isinstance(codes, np.ndarray) else list(codes))
+        if values.ndim != 1:
+            raise DataError(f"decode takes the codes of one sequence, not an array of shape {values.shape}")
         if values.size == 0:
             return []
         _check_codes(values, np.array([0, len(values)]), self)
@@ -193,17 +194,16 @@ class Sequences:
         missing: Hashable = None,
         allow_empty: bool = False,
     ) -> None:
+        learn = isinstance(alphabet, str) and alphabet == "learn"
+        given = None if alphabet is None or learn else _as_alphabet(alphabet)
         if isinstance(data, Sequences):
-            given = None if alphabet is None or alphabet == "learn" else _as_alphabet(alphabet)
             source = data if given is None else data.recode(given)
             codes, offsets, learned = source.codes, source.offsets, source.alphabet
             weights = source.weights if weights is None else weights
         else:
             rows = _rows(data)
             offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
-            learn = isinstance(alphabet, str) and alphabet == "learn"
-            fixed = None if alphabet is None or learn else _as_alphabet(alphabet)
-            codes, learned = _encode(rows, offsets, fixed, missing, learn=learn, end=end)
+            codes, learned = _encode(rows, offsets, given, missing, learn=learn, end=end)
             _refuse_inner_end(codes, offsets, learned)
         if end and not (isinstance(data, Sequences) and data.alphabet.end is not None):
             learned = learned.with_end()
@@ -237,6 +237,8 @@ class Sequences:
         array([1, 2])
         """
         codes = np.asarray(codes)
+        if codes.ndim != 1:
+            raise DataError(f"codes must be one flat array, not of shape {codes.shape}; offsets cut it into rows")
         offsets = np.asarray(offsets, dtype=np.int64)
         if offsets.ndim != 1 or len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(codes):
             raise DataError("offsets must be a 1-D array that starts at 0 and ends at the number of codes")
@@ -361,8 +363,8 @@ class Sequences:
         >>> Sequences(["abcdefg"]).split(3).lengths
         array([3, 3, 1])
         """
-        if length < 1:
-            raise DataError(f"split needs a length of at least 1, not {length}")
+        if not isinstance(length, int | np.integer) or length < 1:
+            raise DataError(f"split needs a length of at least 1, a whole number, not {length!r}")
         pieces = np.maximum(1, -(-self.lengths // length))
         first = np.concatenate([[0], np.cumsum(pieces)])[:-1]
         within = np.arange(pieces.sum()) - np.repeat(first, pieces)
@@ -422,6 +424,8 @@ def _listed(symbols: Any) -> Iterable[Any]:
         return range(int(symbols))
     if not isinstance(symbols, Iterable):
         raise DataError(f"an alphabet is made of symbols, or of their number, not of {symbols!r}")
+    if isinstance(symbols, set | frozenset):
+        raise DataError("a set has no order, so its symbols would get other codes each time; pass sorted(symbols)")
     return symbols
 
 
@@ -434,29 +438,31 @@ def _rows(data: Any) -> list[Any]:
         raise DataError("expected a collection of sequences, not one string; wrap it in a list: [text]")
     if isinstance(data, Mapping):
         raise DataError("expected a collection of sequences, not a mapping of names; pass list(data.values())")
+    if isinstance(data, set | frozenset):
+        raise DataError("expected sequences in order, and a set has none; pass sorted(data)")
     if isinstance(data, np.ndarray):
         if data.ndim != 2 and data.dtype != object:
             raise DataError(
                 f"expected a 2-D array with one sequence per row, not {data.ndim}-D; "
-                "reshape a single sequence with x.reshape(1, -1)"
+                "reshape a single sequence with x.reshape(1, -1), or pass an array of whole strings as x.tolist()"
             )
     elif not isinstance(data, Iterable):
         raise DataError(f"expected a collection of sequences, not {type(data).__name__}")
-    rows = [
-        row if isinstance(row, str | list | tuple | np.ndarray) else _one_row(row, i) for i, row in enumerate(data)
-    ]
+    rows = [row if isinstance(row, str | list | tuple) else _one_row(row, i) for i, row in enumerate(data)]
     if not rows:
         raise DataError("there are no sequences")
     return rows
 
 
-def _one_row(row: Any, index: int) -> list[Any]:
-    if not isinstance(row, Iterable):
+def _one_row(row: Any, index: int) -> list[Any] | AnyArray:
+    if isinstance(row, np.ndarray) and row.ndim:
+        return row
+    if isinstance(row, np.ndarray) or not isinstance(row, Iterable):
         raise DataError(
             f"expected a sequence of symbols, not {row!r}; a single sequence goes in a list: [sequence]",
             sequence=index,
         )
-    if isinstance(row, Mapping | AbstractSet):
+    if isinstance(row, Mapping | set | frozenset):
         raise DataError(f"a {type(row).__name__} has no order and is not a sequence of symbols", sequence=index)
     return list(row)
 
@@ -551,7 +557,7 @@ def _integers(rows: list[AnyArray], offsets: IntArray) -> IntArray | None:
             place = int(np.argmax(wrong))
             _symbol(float(flat[place]), None, place, offsets)
     if flat.dtype.kind == "f" or flat.dtype == np.uint64:
-        beyond = np.abs(flat) >= 2.0**63  # what int64 would wrap around
+        beyond = np.abs(flat.astype(np.float64)) >= 2.0**63  # what int64 would wrap around
         if np.any(beyond):
             place = int(np.argmax(beyond))
             _raise_too_large(str(flat[place]), offsets, place)
