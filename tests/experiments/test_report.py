@@ -9,8 +9,9 @@ from html.parser import HTMLParser
 import pytest
 from tests.experiments.made_up import made_up, numbered
 
+from hqmm.experiments import registry
 from hqmm.experiments.claims import judge_all
-from hqmm.experiments.reproduce import publish
+from hqmm.experiments.reproduce import ELAPSED, publish, reproduce
 from hqmm.experiments.runner import perform
 from hqmm.report import page, summary
 
@@ -62,7 +63,8 @@ def test_the_page_holds_everything_a_reader_needs_to_judge(results):
         "hqmm reproduce made-up --scale tiny",
         "Never &lt; run",
         "<svg",
-        "<dt>Seed</dt><dd>7</dd>",
+        "<dt>Seeds</dt><dd>7</dd>",
+        "<dt>Run time</dt><dd>0 s of processor time</dd>",
         "numpy",
     ):
         assert part in html, part
@@ -88,6 +90,20 @@ def test_the_page_needs_no_other_file_and_every_tag_is_closed(results):
 
     Balance().feed(html)
     assert open_tags == []
+
+
+def test_the_times_of_all_calls_that_did_runs_are_added_up(tmp_path, monkeypatch):
+    (tmp_path / ELAPSED).write_text('{"seconds": 36000.0, "jobs": 2}')
+    one = made_up(runs=lambda scale, seed: numbered([1, 2], tmp_path / "log"))
+    monkeypatch.setattr(registry, "select", lambda names=(): [one])
+    outcome = reproduce(["made-up"], "tiny", tmp_path)
+    first = json.loads((tmp_path / ELAPSED).read_text())
+    assert first["seconds"] >= 36000
+    assert first["jobs"] == 1
+    assert "<dt>Run time</dt><dd>600." in outcome.page.read_text()
+    assert "min by the clock with one run at once, 0 s of processor time" in outcome.page.read_text()
+    reproduce(["made-up"], "tiny", tmp_path, jobs=2)  # nothing is left to do
+    assert json.loads((tmp_path / ELAPSED).read_text()) == first
 
 
 def test_the_summary_names_the_figures_that_are_there_and_explains_what_does_not_hold(results):

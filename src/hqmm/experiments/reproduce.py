@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,9 @@ from hqmm.experiments.figures import standalone, to_svg
 from hqmm.experiments.runner import Progress, Watcher, collect, perform
 from hqmm.experiments.tables import write_csv
 from hqmm.storage import write_atomically
+
+# How long the calls took that did any of the runs in a folder, and how many runs they did at once.
+ELAPSED = "elapsed.json"
 
 
 @dataclass(frozen=True)
@@ -41,15 +45,24 @@ def reproduce(
     chosen = list(names)
     experiments = registry.select(chosen) if chosen else registry.of_the_paper()
     work = [(experiment, experiment.runs(scale, seed)) for experiment in experiments]
+    before, began = _elapsed(output), time.monotonic()
 
     def publishing(progress: Progress, run: Run | None) -> None:
         watch(progress, run)
+        if run is not None:
+            clock = {"seconds": round(before + time.monotonic() - began, 1), "jobs": jobs}
+            write_atomically(output / ELAPSED, json.dumps(clock).encode())
         if progress.complete:
             publish(progress, output, scale, seed)
 
     progress = perform(work, output, jobs, publishing)
     claims, page = summarise(output)
     return Outcome(progress, claims, page)
+
+
+def _elapsed(output: Path) -> float:
+    path = output / ELAPSED
+    return float(json.loads(path.read_text(encoding="utf-8"))["seconds"]) if path.exists() else 0.0
 
 
 def publish(progress: Progress, output: Path, scale: Scale, seed: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from html import escape
@@ -11,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from hqmm.experiments.experiment import Experiment, Row, Rows
-from hqmm.experiments.tables import columns, read_csv, written
+from hqmm.experiments.tables import columns, read_csv, values, written
+from hqmm.report.about import in_words, read_about, run_time
 
 _SIGNS = {"holds": "✓", "does not hold": "✗", "not run": "–"}
 _NUMBER = ' class="number"'
@@ -30,7 +30,7 @@ def page(experiments: Iterable[Experiment], claims: Rows, folder: Path) -> str:
     True
     """
     chosen = list(experiments)
-    parts = [_head(claims, [_about(one, folder) for one in chosen]), _claims_table(claims)]
+    parts = [_head(claims, [read_about(one, folder) for one in chosen], folder), _claims_table(claims)]
     parts += [_contents(chosen), *(_section(one, folder) for one in chosen)]
     style = files("hqmm.report").joinpath("page.css").read_text(encoding="utf-8")
     return (
@@ -43,14 +43,14 @@ def page(experiments: Iterable[Experiment], claims: Rows, folder: Path) -> str:
     )
 
 
-def _head(claims: Rows, abouts: list[dict[str, Any] | None]) -> str:
+def _head(claims: Rows, abouts: list[dict[str, Any] | None], folder: Path) -> str:
     count = {verdict: sum(row["verdict"] == verdict for row in claims) for verdict in _SIGNS}
     known = [about for about in abouts if about]
     machines = " · ".join(dict.fromkeys(about["machine"] for about in known))
     dates = [about["date"] for about in known]
     when = f"{min(dates)} to {max(dates)}" if len(set(dates)) > 1 else "".join(dates[:1])
     scales = ", ".join(dict.fromkeys(about["scale"] for about in known))
-    facts = {"Scale": scales, "Machine": machines, "Date": when} if known else {}
+    facts = {"Scale": scales, "Machine": machines, "Run time": run_time(folder, known), "Date": when}
     score = (
         f'<p class="score"><b>{count["holds"]}</b> claims hold, <b>{count["does not hold"]}</b> do not, '
         f"<b>{count['not run']}</b> were not run.</p>\n"
@@ -59,7 +59,7 @@ def _head(claims: Rows, abouts: list[dict[str, Any] | None]) -> str:
         "<header><h1>The paper, reproduced</h1>\n"
         "<p><cite>Expressiveness and Learning of Hidden Quantum Markov Models</cite> (Adhikary, Srinivasan, "
         "Gordon, Boots; AISTATS 2020): its figures, tables and claims, computed again by <code>hqmm</code>.</p>\n"
-        f"{score if claims else ''}{_facts(facts)}</header>"
+        f"{score if claims else ''}{_facts(facts) if known else ''}</header>"
     )
 
 
@@ -77,7 +77,8 @@ def _claims_table(claims: Rows) -> str:
             f"<td>{escape(row['measured'])}{explanation}</td></tr>"
         )
     return (
-        '<section id="claims"><h2>Claims</h2>\n<p>Each claim is judged by code from the tables below.</p>\n'
+        '<section id="claims"><h2>Claims</h2>\n<p>Each claim is judged by code from the tables below. '
+        "What does not hold is explained in small print.</p>\n"
         '<table class="claims"><thead><tr><th>Verdict</th><th>The paper claims</th><th>Measured here</th></tr>'
         "</thead>"
         f"<tbody>{''.join(body)}</tbody></table></section>"
@@ -90,7 +91,7 @@ def _contents(experiments: list[Experiment]) -> str:
 
 
 def _section(experiment: Experiment, folder: Path) -> str:
-    about, table = _about(experiment, folder), folder / f"{experiment.name}.csv"
+    about, table = read_about(experiment, folder), folder / f"{experiment.name}.csv"
     parts = [
         f'<section id="{experiment.name}"><h2>{escape(experiment.title)}</h2>',
         f'<p class="place">{escape(experiment.place)}</p>',
@@ -111,8 +112,9 @@ def _section(experiment: Experiment, folder: Path) -> str:
         facts = {
             "Settings": experiment.settings,
             "Data": _origins(rows),
-            "Seed": str(about["seed"]),
-            "Runs": f"{about['finished']} of {about['runs']}, {about['seconds']:.0f} s of processor time",
+            "Run time": f"{in_words(about['seconds'])} of processor time",
+            "Runs": f"{about['finished']} of {about['runs']}",
+            "Seeds": ", ".join(map(str, values(rows, "seed") or [about["seed"]])),
             "Date": about["date"],
             "Machine": about["machine"],
             "Versions": ", ".join(f"{name} {number}" for name, number in about["versions"].items()),
@@ -128,14 +130,6 @@ def _origins(rows: Rows) -> str:
     words = {"authors": "the authors' own sequences", "generated": "generated from the true model"}
     origins = dict.fromkeys(row["data"] for row in rows if row.get("data"))
     return "; ".join(words.get(origin, origin) for origin in origins)
-
-
-def _about(experiment: Experiment, folder: Path) -> dict[str, Any] | None:
-    path = folder / f"{experiment.name}.json"
-    if not path.exists():
-        return None
-    about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return about
 
 
 def _inline(path: Path) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 
 from hqmm.experiments.experiment import Experiment, Rows
 from hqmm.experiments.tables import columns, read_csv, written
+from hqmm.report.about import in_words, read_about, run_time
 
 
 def rows_table(rows: Rows) -> str:
@@ -63,16 +63,19 @@ def summary(experiments: Iterable[Experiment], claims: Rows, folder: Path) -> st
     >>> summary([], [], Path(tempfile.mkdtemp())).splitlines()[0]
     '# The paper, reproduced'
     """
+    chosen = list(experiments)
+    abouts = {one.name: read_about(one, folder) for one in chosen}
+    known = [about for about in abouts.values() if about]
     parts = [
         "# The paper, reproduced",
         "Written by `hqmm reproduce`; `report.html` shows the same with every table on one page.",
+        *([f"Run time: {run_time(folder, known)}."] if known else []),
         *([claims_table(claims)] if claims else []),
     ]
-    for experiment in experiments:
-        path, table = folder / f"{experiment.name}.json", folder / f"{experiment.name}.csv"
-        if not path.exists():
+    for experiment in chosen:
+        about, table = abouts[experiment.name], folder / f"{experiment.name}.csv"
+        if about is None:
             continue
-        about = json.loads(path.read_text(encoding="utf-8"))
         parts.append(f"## {experiment.title} ({experiment.place})")
         parts += [f"Not run: {problem}" for problem in about["problems"]]
         if table.exists():
@@ -84,8 +87,8 @@ def summary(experiments: Iterable[Experiment], claims: Rows, folder: Path) -> st
             if not experiment.claims:
                 parts.append(rows_table(experiment.table(rows)))
         parts.append(
-            f"{about['scale']} scale, {about['finished']} of {about['runs']} runs, {about['seconds']:.0f} s of "
-            f"processor time; {about['machine']}; {about['date']}; seed {about['seed']}. Alone: "
+            f"{about['scale']} scale, {about['finished']} of {about['runs']} runs, {in_words(about['seconds'])} "
+            f"of processor time; {about['machine']}; {about['date']}; seed {about['seed']}. Alone: "
             f"`hqmm reproduce {experiment.name} --scale {about['scale']}`"
         )
     return "\n\n".join(parts) + "\n"
