@@ -9,7 +9,12 @@ numbers (padded to whole vectors) for its state and about 60 bytes for its place
 A sequence too long for that goes alone: one state in 256 kB of them is kept, the others are computed twice.
 
 ``dtype=np.float32`` halves the memory and nearly doubles the speed; log-likelihoods are then good to about
-1e-6 for each symbol (relative to its probability), gradients to about 1e-4 of their largest entry.
+1e-6 for each symbol (relative to its probability), gradients to about 1e-4 of their largest entry. A state may be
+lost in it whose weight is below 1e-19 of the others' (in words of symbols 1e-150, otherwise 1e-300).
+
+A plan avoids words, or float32, where the sizes of the operators are out of their range. A step that leaves it
+nevertheless is noticed, and its sequence computed again, symbol by symbol in float64, before it counts as
+impossible.
 """
 
 from __future__ import annotations
@@ -123,9 +128,11 @@ def log_likelihood(
     from hqmm.engine.plan import make_plan
 
     plan = make_plan(form, sequences, burn_in=burn_in, threads=threads, method=method, dtype=dtype)
-    job = evaluate.job_of(form, sequences, plan, burn_in, False, dtype)
+    job = evaluate.job_of(form, sequences, plan, burn_in, False)
     values = evaluate.log_likelihood(job)
-    evaluate.refuse_negative(form, job, values)
+    again = evaluate.look_again(form, job, values)
+    if len(again):
+        values[again] = log_likelihood(form, sequences[again], burn_in=burn_in, threads=threads, method="single")
     return values
 
 
@@ -177,12 +184,24 @@ def gradient(
     from hqmm.engine.plan import make_plan
 
     plan = make_plan(form, sequences, burn_in=burn_in, threads=threads, method=method, dtype=dtype)
-    job = evaluate.job_of(form, sequences, plan, burn_in, burn_in_gradient, dtype, slopes_of_zeros)
-    values, operators, initial, evaluation = evaluate.gradient(job)
-    evaluate.refuse_negative(form, job, values)
-    for part in (operators, initial, evaluation):
-        if not np.isfinite(part).all():
-            raise ModelError("the gradient overflows: the model's states are far larger than their probabilities")
+    job = evaluate.job_of(form, sequences, plan, burn_in, burn_in_gradient, slopes_of_zeros)
+    values, *parts = evaluate.gradient(job)
+    again = evaluate.look_again(form, job, values)
+    finite = all(np.isfinite(part).all() for part in parts)
+    if not finite and job.exact:
+        raise ModelError("the gradient overflows: the model's states are far larger than their probabilities")
+    if not finite:
+        parts, again = [np.zeros_like(part) for part in parts], np.arange(len(values))
+    if len(again):
+        rest = gradient(
+            form, sequences[again], burn_in=burn_in, burn_in_gradient=burn_in_gradient, threads=threads,
+            method="single", slopes_of_zeros=slopes_of_zeros,
+        )  # fmt: skip
+        values[again] = rest.log_likelihood
+        parts = [
+            part + more for part, more in zip(parts, (rest.operators, rest.initial, rest.evaluation), strict=True)
+        ]
+    operators, initial, evaluation = parts
     possible = np.isfinite(values)
     total = float(sequences.weights[possible] @ values[possible])
     return Gradient(values, operators, initial, evaluation, int(len(values) - possible.sum()), total)

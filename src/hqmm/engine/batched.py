@@ -27,10 +27,10 @@ def segment_rows(width: int, dtype: Any) -> int:
 
 
 @kernel
-def settle(X, row, m, checks):
-    """Bring σᵀx near one by a power of two, which is returned; a state without probability becomes zero."""
+def settle(X, row, m, checks, least):
+    """Bring σᵀx near one by a power of two, which is returned; a state at or below ``least`` becomes zero."""
     for j in range(checks):
-        if not 0 < X[row, m + j] < np.inf:
+        if not least < X[row, m + j] < np.inf:
             X[row] = 0
             return 0
     _, power = math.frexp(np.float64(X[row, m]))
@@ -64,9 +64,9 @@ def forward(of, layout, X, powers):
             powers[row] = powers[parent[row]]
             fine = low < X[row, m] < high
             for j in range(1, checks):
-                fine &= X[row, m + j] > 0
+                fine &= X[row, m + j] > of.least
             if not fine:
-                powers[row] += settle(X, row, m, checks)
+                powers[row] += settle(X, row, m, checks, of.least)
 
 
 @kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -48,6 +48,11 @@ class Job(NamedTuple):
     corpus: Corpus
     plan: Plan
 
+    @property
+    def exact(self) -> bool:
+        """Whether nothing has a larger range: symbol by symbol, in float64."""
+        return self.of.least == 0
+
     def borrow(self, name: str, rows: int, like: AnyArray) -> AnyArray:
         """Return working memory for ``rows`` rows like those of an array."""
         return borrow(name, (rows, like.shape[-1]), like.dtype)
@@ -69,14 +74,13 @@ def job_of(
     plan: Plan,
     burn_in: int,
     whole: bool,
-    dtype: Any,
     slopes_of_zeros: bool = True,
 ) -> Job:
     """Gather what the kernels read."""
     words = words_of(sequences.codes, sequences.offsets, form.n_symbols, plan.word_length, burn_in)
     corpus = Corpus(sequences.codes, sequences.offsets, sequences.weights, burn_in, whole or burn_in == 0)
     dense = plan.method == "single"
-    of = operators_of(form, words, dtype, dense=dense, slopes_of_zeros=slopes_of_zeros)
+    of = operators_of(form, words, plan.dtype, dense=dense, slopes_of_zeros=slopes_of_zeros)
     return Job(of, words, corpus, plan)
 
 
@@ -105,15 +109,19 @@ def gradient(job: Job) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     return values, pull_back(job.of, job.words, total), np.ldexp(initial, job.of.start_power), evaluation
 
 
-def refuse_negative(form: LinearForm, job: Job, values: FloatArray) -> None:
-    """Look again, in float64 and symbol by symbol, at sequences without probability; refuse a negative one."""
+def look_again(form: LinearForm, job: Job, values: FloatArray) -> IntArray:
+    """Look again, in float64 and symbol by symbol, at sequences without probability.
+
+    Refuse a negative one; return those that are possible: words, or float32, were too small for them.
+    """
     suspects = np.flatnonzero(np.isneginf(values))
     if len(suspects) == 0:
-        return
+        return suspects
     words = letters(form.n_symbols)
     of = operators_of(form, words, np.float64)
     X = borrow("X", (2, len(of.start)), np.float64)
-    verdict, number, position, probability = single.inspect(of, job.corpus.letters(suspects, words), X)
+    possible = np.zeros(len(suspects), np.bool_)
+    verdict, number, position, probability = single.inspect(of, job.corpus.letters(suspects, words), X, possible)
     sequence = suspects[number]
     if verdict == single.NEGATIVE:
         raise NegativeProbabilityError(int(sequence), int(position), float(probability))
@@ -122,6 +130,7 @@ def refuse_negative(form: LinearForm, job: Job, values: FloatArray) -> None:
             f"sequence {sequence}, position {position}: the state overflows; "
             "rescale the operators so that σᵀ Σ_y T_y = σᵀ"
         )
+    return suspects[possible & (not job.exact)]
 
 
 def _score_single(job: Job, chosen: IntArray) -> tuple[IntArray, FloatArray]:

@@ -73,6 +73,8 @@ class Plan:
         What the cost model expects of a gradient on one thread, by every form.
     reason : str
         Why this form.
+    dtype : dtype
+        Precision of the computation: float64 where the operators leave the range of float32.
     """
 
     method: str
@@ -80,6 +82,7 @@ class Plan:
     pieces: list[IntArray] = field(repr=False)
     predicted_seconds: dict[str, float] = field(default_factory=dict)
     reason: str = ""
+    dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.float64))
 
     @property
     def word_length(self) -> int:
@@ -110,6 +113,7 @@ class Work(NamedTuple):
     itemsize: int
     lanes: int
     filled: float = 1.0  # of the operators' rows and columns; the others are left out of matrix products
+    letters: int = 3  # that a word may have
 
     def width(self, extra: int) -> int:
         """Numbers in a row of m + ``extra``, padded to whole vectors."""
@@ -183,6 +187,7 @@ def _piece_count(work: Work, method: str) -> int:
 def _choose(work: Work) -> tuple[str, dict[str, int], dict[str, float]]:
     """Return the best method for two threads, and pieces and seconds of every one."""
     possible = [name for name in _LETTERS if (work.n_symbols + 1) ** _LETTERS[name] <= _MOST_WORDS]
+    possible = [name for name in possible if _LETTERS[name] <= work.letters]
     possible = [name for name in possible if name != "prefixes" or work.edges < work.total]
     pieces = {name: _piece_count(work, name) for name in possible}
     seconds = {name: predict(work, name, pieces[name]) for name in possible}
@@ -211,17 +216,32 @@ def make_plan(
         raise ModelError(f"method must be one of {', '.join(_LETTERS)}, not {method!r}")
     if threads is not None and threads < 1:
         raise ModelError(f"threads must be at least 1, not {threads}")
-    work = _work(form, sequences, burn_in, method, dtype)
+    asked, (dtype, letters) = np.dtype(dtype), _range(form, np.dtype(dtype))
+    work = _work(form, sequences, burn_in, method, dtype)._replace(letters=letters)
     best, counts, seconds = _choose(work)
-    chosen = method or best
+    chosen = method if method is not None and _LETTERS[method] <= work.letters else best
     if chosen not in counts:
         counts = {**counts, chosen: _piece_count(work, chosen)}
         seconds = {**seconds, chosen: predict(work, chosen, counts[chosen])}
     pieces = _cut(sequences, chosen, counts[chosen])
     if threads is None:
         threads = available() if seconds[chosen] > _THREADED_SECONDS else 1
-    reason = "as asked for" if method else _REASONS[chosen]
-    return Plan(chosen, max(1, min(threads, len(pieces))), pieces, seconds, reason)
+    reason = "as asked for" if method == chosen else _REASONS[chosen]
+    if method not in (None, chosen):
+        reason += f"; the operators of {method} would leave the range of {dtype}"
+    if asked != dtype:
+        reason += f"; in {dtype}, as the operators would leave the range of {asked}"
+    return Plan(chosen, max(1, min(threads, len(pieces))), pieces, seconds, reason, dtype)
+
+
+def _range(form: LinearForm, dtype: np.dtype[Any]) -> tuple[np.dtype[Any], int]:
+    """Return ``dtype``, or float64 where the operators need its range, and how many symbols a word may have."""
+    from hqmm.engine.words import longest_words
+
+    letters = longest_words(form, dtype)
+    if letters == 0 and dtype == np.float32:
+        return _range(form, np.dtype(np.float64))
+    return dtype, max(1, min(3, letters))
 
 
 def _work(form: LinearForm, sequences: Sequences, burn_in: int, method: str | None, dtype: Any) -> Work:

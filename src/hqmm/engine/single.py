@@ -58,7 +58,7 @@ def _walk(of, tokens, start, stop, X, powers, mask):
         advance(address, X, row, T, tokens[t] * m, m, X, after, vectors)
         powers[after] = powers[row]
         if not low < X[after, m] < high:
-            powers[after] += settle(X, after, m, 1)
+            powers[after] += settle(X, after, m, 1, of.least)
             if not X[after, m] > 0:
                 return t
     return stop
@@ -91,8 +91,8 @@ def score(of, piece, X, result):
 
 
 @kernel
-def inspect(of, piece, X):
-    """Find the first sequence with a step that is negative or not a number.
+def inspect(of, piece, X, possible):
+    """Find the first sequence with a step that is negative or not a number; mark those that are ``possible``.
 
     Returns the verdict, the sequence, the position and the conditional probability. X has two rows.
     """
@@ -101,7 +101,9 @@ def inspect(of, piece, X):
         start, stop = piece.starts[n], piece.starts[n + 1]
         X[0], powers[0] = of.start, of.start_power
         place = _walk(of, piece.tokens, start, stop, X, powers, 1)
-        if place < stop:
+        if place == stop:
+            possible[n] = not _was_impossible(of, piece.tokens, start, stop, X)
+        else:
             row, where = (place - start) & 1, piece.tokens[place] * of.m
             advance(of.tiles[0], X, row, of.transposed, where, of.m, X, 1 - row, of.vectors)
             verdict, probability = _judge(of, where, X[row], X[1 - row, of.m])
@@ -140,7 +142,7 @@ def _was_impossible(of, tokens, start, place, X):
         advance(of.tiles[0], X, row, of.transposed, where, of.m, X, 1 - row, of.vectors)
         if X[1 - row, of.m] <= ROUNDING * bound:
             return True
-        settle(X, 1 - row, of.m, 1)
+        settle(X, 1 - row, of.m, 1, 0.0)
     return False
 
 

@@ -6,6 +6,7 @@ letters once, at the end: G_b += G_ab T_aᵀ and G_a += T_bᵀ G_ab.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,8 @@ SMALLEST_SPARSE, SPARSE = 16, 0.9
 
 # A state is rescaled when σᵀx leaves [low, 1/low]; what remains of the exponent's range is for a single step.
 _LOWEST = {"d": 2.0**-64, "f": 2.0**-16}
+# A step by a word, or in float32, leads to no less: below it, what was lost to the limited range would count.
+_LEAST = {"d": 2.0**-512, "f": 2.0**-64}
 
 
 class Words(NamedTuple):
@@ -96,6 +99,7 @@ class Operators(NamedTuple):
     vectors: int  # in a row of ``transposed``
     inner_vectors: int  # in a row of ``plain``
     low: float
+    least: float  # 0 where nothing has a larger range
 
 
 def operators_of(
@@ -121,12 +125,46 @@ def operators_of(
     if not dense and checks == 1 and filled(form.operators) < SPARSE:
         targets, sources = _close_up(plain, m), _close_up(transposed, m)
     slopes = every if slopes_of_zeros else targets
+    kind = np.dtype(dtype).char
+    least = _LEAST[kind] if checks > 1 or kind == "f" else 0.0
     result = Operators(addresses(dtype), plain, targets, transposed, sources, slopes, start, power,
-                       evaluation, m, checks, vectors, inner_vectors, _LOWEST[np.dtype(dtype).char])  # fmt: skip
+                       evaluation, m, checks, vectors, inner_vectors, _LOWEST[kind], least)  # fmt: skip
     if checks > 1:
         _compose(result, words)
         flipped = transposed.reshape(count, m, -1)[words.base :, :, :m]
         plain.reshape(count, m, -1)[words.base :, :, :m] = flipped.transpose(0, 2, 1)
+    return result
+
+
+def longest_words(form: LinearForm, dtype: Any) -> int:
+    """Return how many symbols a word may have so that usual steps stay in the range of ``dtype``; 0 if none do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hqmm.engine.words import longest_words
+    >>> from hqmm.linear import LinearForm
+    >>> rare = LinearForm(np.array([[[1.0]], [[1e-60]]]), np.ones(1), np.ones(1))
+    >>> longest_words(rare, np.float64), longest_words(rare, np.float32)
+    (2, 0)
+    """
+    kind = np.dtype(dtype).char
+    room = int(math.log2(_LOWEST[kind] / _LEAST[kind])) - _extent(form.evaluation[None, None], 0)
+    return max(0, room // max(1, _extent(form.operators, form.dimension.bit_length())))
+
+
+@kernel  # type: ignore[untyped-decorator]
+def _extent(matrices: AnyArray, growth: int) -> int:
+    """Return how far matrices take from one, in powers of two: their largest entry, 2^growth of them upwards."""
+    result = 0
+    for matrix in matrices:
+        size = 0.0
+        for row in matrix:
+            for entry in row:
+                size = max(size, abs(entry))
+        if size > 0:
+            exponent = math.frexp(size)[1]
+            result = max(result, -exponent, exponent + growth)
     return result
 
 
