@@ -278,6 +278,11 @@ def test_a_symbol_the_model_does_not_know_names_the_sequence_of_the_corpus(model
     assert (raised.value.sequence, raised.value.position) == (10, 1)
 
 
+def test_data_that_have_not_been_read_are_refused():
+    with pytest.raises(DataError, match="sequences must be Sequences, not list"):
+        ClusterEngine([[0, 1]])
+
+
 def test_an_error_that_cannot_travel_is_told_all_the_same(model, sequences):
     class OddError(Exception):
         def __init__(self, one, two):

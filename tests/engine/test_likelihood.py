@@ -106,6 +106,10 @@ def test_wrong_arguments_are_named():
         gradient(form, sequences, burn_in=-1)
     with pytest.raises(ModelError, match="float64 or float32"):
         log_likelihood(form, sequences, dtype=np.int64)
+    with pytest.raises(ModelError, match="float64 or float32, not 'double double'"):
+        log_likelihood(form, sequences, dtype="double double")
+    with pytest.raises(ModelError, match="burn_in must be a whole number, not 'two'"):
+        log_likelihood(form, sequences, burn_in="two")
     with pytest.raises(DataError, match="sequence 1, position 1: the code 2 is not one of the model's 2 symbols"):
         log_likelihood(form, Sequences([[0, 1], [1, 2]], alphabet=3))
 

@@ -318,3 +318,17 @@ def test_nothing_heavy_is_imported_before_it_is_used():
     code = "import sys, hqmm.engine.cluster, hqmm.engine.parquet; print({'pyarrow', 'distributed'} & set(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert run.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize("work", [corpus.log_likelihood, corpus.gradient, lambda form, source: InMemory(source)])
+def test_data_that_have_not_been_read_are_refused(work):
+    with pytest.raises(DataError, match="sequences must be Sequences, not list"):
+        work(HMM([[1.0]], [[0.5], [0.5]]).linear, [[0, 1]])
+
+
+def test_a_corpus_of_no_sequences_has_no_likelihoods():
+    form = HMM([[1.0]], [[0.5], [0.5]]).linear
+    nothing = Sequences([[0, 1]], alphabet=2)[:0]
+    assert corpus.log_likelihood(form, nothing).shape == (0,)
+    with pytest.raises(DataError, match="there are no sequences"):
+        corpus.gradient(form, nothing)

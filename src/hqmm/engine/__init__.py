@@ -240,21 +240,44 @@ def _check(form: Any, sequences: Any, burn_in: int, dtype: Any) -> int:
     if not isinstance(form, LinearForm):
         hint = "; pass its real form, model.linear" if hasattr(form, "linear") else ""
         raise ModelError(f"form must be a LinearForm, not {type(form).__name__}{hint}")
+    try:
+        known = np.dtype(dtype) in (np.float64, np.float32)
+    except TypeError:
+        known = False
+    if not known:
+        raise ModelError(f"dtype must be float64 or float32, not {dtype!r}")
+    return check_data(sequences, form.n_symbols, burn_in)
+
+
+def check_data(sequences: Any, n_symbols: int, burn_in: Any) -> int:
+    """Refuse sequences that a model of so many symbols cannot read; return the burn-in as a plain int.
+
+    Examples
+    --------
+    >>> from hqmm import DataError, Sequences
+    >>> from hqmm.engine import check_data
+    >>> try:
+    ...     check_data(Sequences([[0, 1], [1, 2]]), n_symbols=2, burn_in=0)
+    ... except DataError as error:
+    ...     print(error)
+    sequence 1, position 1: the code 2 is not one of the model's 2 symbols
+    """
     refuse_raw(sequences)
-    if np.dtype(dtype) not in (np.float64, np.float32):
-        raise ModelError(f"dtype must be float64 or float32, not {np.dtype(dtype)}")
-    burn_in = operator.index(burn_in)
+    try:
+        burn_in = operator.index(burn_in)
+    except TypeError as error:
+        raise ModelError(f"burn_in must be a whole number, not {burn_in!r}") from error
     if burn_in < 0:
         raise ModelError(f"burn_in must not be negative, as {burn_in} is")
-    if len(sequences.alphabet) > form.n_symbols and np.any(sequences.codes >= form.n_symbols):
-        place = int(np.argmax(sequences.codes >= form.n_symbols))
+    if len(sequences.alphabet) > n_symbols and np.any(sequences.codes >= n_symbols):
+        place = int(np.argmax(sequences.codes >= n_symbols))
         row = int(np.searchsorted(sequences.offsets, place, side="right")) - 1
         raise DataError(
-            f"the code {sequences.codes[place]} is not one of the model's {form.n_symbols} symbols",
+            f"the code {sequences.codes[place]} is not one of the model's {n_symbols} symbols",
             sequence=row,
             position=place - int(sequences.offsets[row]),
         )
-    return burn_in
+    return int(burn_in)
 
 
 def refuse_raw(sequences: object) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from hqmm import engine
 from hqmm._typing import FloatArray
 from hqmm.engine import Gradient
-from hqmm.engine.corpus import Corpus, InMemory, Source, add_up, counting_from
+from hqmm.engine.corpus import Corpus, InMemory, Source, add_up, as_corpus, counting_from
 from hqmm.errors import DataError, HqmmError, NegativeProbabilityError
 from hqmm.linear import LinearForm
 from hqmm.sequences import Sequences
@@ -293,9 +293,10 @@ def share_out(n_shards: int, held: dict[str, set[int]]) -> dict[str, set[int]]:
 def _as_shards(source: Source, n_shards: int | None) -> Corpus:
     if isinstance(source, Sequences):
         return InMemory(source, n_shards)
+    corpus = as_corpus(source)
     if n_shards is not None:
         raise DataError("n_shards cuts Sequences; a ParquetCorpus has its shards already: set its shard_symbols")
-    return source
+    return corpus
 
 
 def _local_client(threads: int | None, closing: ExitStack) -> Any:

@@ -61,6 +61,7 @@ class InMemory:
     def __init__(self, sequences: Sequences, n_shards: int | None = None) -> None:
         if n_shards is not None and n_shards < 1:
             raise DataError(f"n_shards must be at least 1, not {n_shards}")
+        engine.refuse_raw(sequences)
         least = _SMALLEST_SHARD if n_shards is None else 1
         size = max(least, -(-sequences.n_symbols // (n_shards or _MOST_SHARDS)))
         self.sequences = sequences
@@ -81,7 +82,11 @@ def as_corpus(source: Source) -> Corpus:
     >>> as_corpus(Sequences(["ab", "ba"])).bounds
     array([0, 2])
     """
-    return InMemory(source) if isinstance(source, Sequences) else source
+    if isinstance(source, Sequences):
+        return InMemory(source)
+    if not hasattr(source, "shards"):
+        engine.refuse_raw(source)
+    return source
 
 
 def cuts(ends: IntArray, size: int) -> IntArray:
@@ -124,7 +129,7 @@ def log_likelihood(
     array([-1.38629436, -2.07944154])
     """
     options = {"burn_in": burn_in, "threads": threads, "method": method, "dtype": dtype}
-    return np.concatenate(list(_stream("log_likelihood", form, as_corpus(source), options)))
+    return np.concatenate([np.zeros(0), *_stream("log_likelihood", form, as_corpus(source), options)])
 
 
 def gradient(

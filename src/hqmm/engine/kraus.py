@@ -15,7 +15,6 @@ Three forms compute it, see `explain`; which one is a matter of cost, not of the
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -28,7 +27,8 @@ from numpy.typing import ArrayLike
 
 from hqmm._typing import AnyArray, ComplexArray, FloatArray, IntArray
 from hqmm.channels import TOLERANCE
-from hqmm.errors import DataError, ModelError, NegativeProbabilityError
+from hqmm.engine import check_data
+from hqmm.errors import ModelError, NegativeProbabilityError
 from hqmm.linear import ROUNDING, LinearForm
 from hqmm.sequences import Sequences
 
@@ -256,7 +256,7 @@ def kraus_log_likelihood(
     >>> kraus_log_likelihood(model.kraus, model.initial, model.encode([[0, 2, 4], [0, 1]])).round(3)
     array([-5.375,   -inf])
     """
-    K, rho = _checked(kraus, initial, sequences, burn_in)
+    K, rho, burn_in = _checked(kraus, initial, sequences, burn_in)
     plan, mixture = _plan(K, rho, sequences, burn_in, False, threads, method)
     if plan.method == "real":
         from hqmm import engine
@@ -303,7 +303,7 @@ def kraus_gradient(
     >>> kraus_gradient([[[[0.6 + 0.8j]]]], [[1]], Sequences([[0]])).kraus.ravel()
     array([0.6+0.8j])
     """
-    K, rho = _checked(kraus, initial, sequences, burn_in)
+    K, rho, burn_in = _checked(kraus, initial, sequences, burn_in)
     whole = burn_in_gradient or burn_in == 0
     plan, mixture = _plan(K, rho, sequences, burn_in, whole, threads, method)
     if plan.method == "real":
@@ -383,7 +383,7 @@ def explain(
     >>> explain(random_kraus(4, 1, 20), np.eye(20) / 20, data).method
     'pure'
     """
-    K, rho = _checked(kraus, initial, sequences, burn_in)
+    K, rho, burn_in = _checked(kraus, initial, sequences, burn_in)
     plan, _ = _plan(K, rho, sequences, burn_in, burn_in_gradient or burn_in == 0, threads, method)
     return plan
 
@@ -774,19 +774,10 @@ def _refuse_negative(job: _Job, values: FloatArray) -> None:
 
 def _checked(
     kraus: ArrayLike, initial: ArrayLike, sequences: Sequences, burn_in: int
-) -> tuple[ComplexArray, ComplexArray]:
+) -> tuple[ComplexArray, ComplexArray, int]:
     K = _kraus_array(kraus)
-    if operator.index(burn_in) < 0:
-        raise ModelError(f"burn_in must not be negative, as {burn_in} is")
-    if len(sequences.alphabet) > len(K) and np.any(sequences.codes >= len(K)):
-        place = int(np.argmax(sequences.codes >= len(K)))
-        row = int(np.searchsorted(sequences.offsets, place, side="right")) - 1
-        raise DataError(
-            f"the code {sequences.codes[place]} is not one of the model's {len(K)} symbols",
-            sequence=row,
-            position=place - int(sequences.offsets[row]),
-        )
-    return K, _state(initial, K.shape[-1])
+    burn_in = check_data(sequences, len(K), burn_in)
+    return K, _state(initial, K.shape[-1]), burn_in
 
 
 def _kraus_array(kraus: ArrayLike) -> ComplexArray:
