@@ -158,11 +158,15 @@ def series(
     note(axes, y[-1], NAMES[learner], colour)
 
 
-def legend_below(axes: Axes) -> None:
-    """Put the legend below the axes, and whole numbers alone on the horizontal axis."""
+def whole_steps(axes: Axes) -> None:
+    """Mark whole numbers alone on the horizontal axis."""
     from matplotlib.ticker import MaxNLocator
 
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def legend_below(axes: Axes) -> None:
+    """Put the legend below the axes."""
     axes.get_figure().legend(loc="outside lower center", ncols=3, fontsize=8)  # type: ignore[union-attr]
 
 
