@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.zoo import ZOO, plain_probability, words
 
-from hqmm import Alphabet, Sequences, load, save
+from hqmm import HMM, OOM, Alphabet, DataError, ModelError, Sequences, load, save
 
 sizes = st.tuples(st.integers(0, 10_000), st.integers(1, 3), st.integers(1, 3))
 
@@ -140,6 +140,9 @@ def test_models_cannot_be_changed(kind):
     name = model._parameters[0]
     with pytest.raises(AttributeError, match=rf"replace\({name}=…\)"):
         setattr(model, name, 0)
+    with pytest.raises(AttributeError, match=rf"replace\({name}=…\)"):
+        delattr(model, name)
+    assert name in model.parameters
     with pytest.raises(ValueError, match="read-only"):
         model.parameters[name][(0,) * model.parameters[name].ndim] = 0
 
@@ -151,6 +154,20 @@ def test_equality_is_by_class_parameters_and_alphabet(kind):
     assert model != model.replace(alphabet=Alphabet("ab"))
     assert model != make(kind, (2, 2, 2))
     assert model != "model"
+
+
+def test_equal_models_have_one_hash():
+    flip = HMM([[0, 1], [1, 0]], np.eye(2))
+    quantum = flip.to_hqmm()
+    general = make("oom", (1, 2, 2))
+    for model, same in (
+        (flip, HMM([[-0.0, 1], [1, -0.0]], np.eye(2))),
+        (quantum, quantum.replace(kraus=quantum.kraus.conj())),  # every imaginary part is −0
+        (general, general.replace(operators=general.operators.astype(complex))),
+    ):
+        assert same == model
+        assert hash(same) == hash(model)
+    assert hash(flip) != hash(flip.replace(initial=[1, 0])) != hash(flip.to_oom())
 
 
 @every_model
@@ -171,3 +188,87 @@ def test_a_model_with_an_end_symbol_appends_it_and_stops_sampling_at_it(kind):
     ends = sample.codes[sample.offsets[1:] - 1]
     assert np.all(ends == 1)
     assert np.count_nonzero(sample.codes == 1) == 50
+
+
+@every_model
+def test_prefixes_of_strings_are_told_from_whole_strings(kind):
+    """Whatever form the data has, a sequence is open only under an alphabet that could have closed it."""
+    model = make(kind, (2, 2, 2)).replace(alphabet=Alphabet("a", end=True))
+    whole, prefix = plain_probability(model, [0, 0, 1]), plain_probability(model, [0, 0])
+    for data in (["aa"], [["a", "a", "<end>"]], Sequences(["aa"]), Sequences(["aa"], end=True)):
+        np.testing.assert_allclose(model.probability(data)[0], whole)
+    np.testing.assert_allclose(model.probability(Sequences(["aa"], alphabet=model.alphabet))[0], prefix)
+    empty = Sequences([[]], alphabet=model.alphabet, allow_empty=True)
+    np.testing.assert_allclose(model.probability(empty)[0], 1)
+
+
+@every_model
+def test_nothing_is_sampled_after_the_end(kind):
+    model = make(kind, (2, 2, 2)).replace(alphabet=Alphabet("a", end=True))
+    assert model.sample(3, prefix="a", random_state=0).n_symbols >= 3
+    for prefix in (["a", "<end>"], Sequences(["a"], end=True)):
+        with pytest.raises(DataError, match="nothing follows it") as error:
+            model.sample(3, prefix=prefix)
+        assert (error.value.sequence, error.value.position) == (0, 1)
+
+
+def test_a_sample_that_never_ends_is_an_error(monkeypatch):
+    monkeypatch.setattr("hqmm.models.base.LONGEST_SAMPLE", 10)
+    model = OOM([[[1.0]], [[0.0]]], [1.0], alphabet=Alphabet("a", end=True))
+    with pytest.raises(ModelError, match="has not ended after 10 symbols; pass length="):
+        model.sample()
+    assert model.sample(2, 12, random_state=0).lengths.tolist() == [12, 12]
+
+
+ONE_SEQUENCE = {
+    "filter": lambda model, sequence: model.filter(sequence),
+    "predict": lambda model, sequence: model.predict(sequence),
+    "predict along": lambda model, sequence: model.predict(sequence, along=True),
+    "forecast": lambda model, sequence: model.forecast(sequence, 3),
+    "sample": lambda model, sequence: model.sample(50, 3, prefix=sequence, random_state=0).codes,
+    "smooth": lambda model, sequence: _numbers(model.smooth(sequence)),
+    "decode": lambda model, sequence: model.decode(sequence),
+    "label_probabilities": lambda model, sequence: model.label_probabilities(sequence),
+    "conditional_states": lambda model, sequence: model.conditional_states(sequence),
+}
+
+
+def _numbers(smoothed):
+    return smoothed if isinstance(smoothed, np.ndarray) else np.stack([smoothed.states, smoothed.effects])
+
+
+TAKERS = [(kind, name) for kind in ZOO for name in ONE_SEQUENCE if hasattr(make(kind, (4, 2, 2)), name.split()[0])]
+
+
+@pytest.mark.parametrize(("kind", "method"), TAKERS)
+def test_one_row_of_sequences_is_one_sequence_wherever_a_model_takes_one(kind, method):
+    """Its codes are not the model's (a is 0 there, and 1 here): only its symbols count."""
+    model = make(kind, (4, 2, 2)).replace(alphabet=Alphabet("ba"))
+    call = ONE_SEQUENCE[method]
+    data = Sequences(["b", "abaaa", "ab"])
+    assert data.alphabet != model.alphabet
+    given = call(model, data[1:2])
+    np.testing.assert_array_equal(given, call(model, "abaaa"))
+    assert not np.array_equal(given, call(model, "babbb"))
+    for rows in (data, data[:0]):
+        with pytest.raises(DataError, match=rf"expected one sequence, not Sequences with {len(rows)}"):
+            call(model, rows)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda m: m.log_likelihood([[0]], burn_in=1.5), "burn_in must be a whole number, not 1.5"),
+        (lambda m: m.log_likelihood([[0]], burn_in=-1), "burn_in must not be negative, but is -1"),
+        (lambda m: m.forecast([0], "3"), "horizon must be a whole number, not '3'"),
+        (lambda m: m.forecast([0], 0), "horizon must be at least 1, but is 0"),
+        (lambda m: m.sample(True, 3), "n_sequences must be a whole number, not True"),
+        (lambda m: m.sample(0, 3), "n_sequences must be at least 1, but is 0"),
+        (lambda m: m.sample(3, 0), "length must be at least 1, but is 0"),
+        (lambda m: m.sample(3), "no end symbol; say how long"),
+    ],
+)
+@every_model
+def test_wrong_arguments_are_named(kind, call, message):
+    with pytest.raises(DataError, match=message):
+        call(make(kind, (1, 2, 2)))

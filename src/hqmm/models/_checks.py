@@ -7,9 +7,18 @@ from typing import Any
 import numpy as np
 
 from hqmm._typing import AnyArray, ComplexArray, FloatArray
-from hqmm.errors import ModelError
+from hqmm.errors import DataError, HqmmError, ModelError
 
 TOLERANCE = 1e-8
+
+
+def whole_number(name: str, value: Any, least: int, error: type[HqmmError] = DataError) -> None:
+    """Refuse an argument that is not a whole number from ``least`` up."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool):
+        raise error(f"{name} must be a whole number, not {value!r}")
+    if value < least:
+        wanted = f"be at least {least}" if least else "not be negative"
+        raise error(f"{name} must {wanted}, but is {value}")
 
 
 def real_array(model: str, name: str, value: Any, shape: tuple[int | None, ...]) -> FloatArray:
@@ -36,7 +45,8 @@ def real_or_complex_array(
     return real_array(model, name, value, shape)
 
 
-def _array(model: str, name: str, value: Any, shape: tuple[int | None, ...]) -> AnyArray:
+def numbers(model: str, name: str, value: Any) -> AnyArray:
+    """Return a copy of ``value`` as an array of numbers of any shape."""
     try:
         array = np.array(value, order="C")
         numeric = array.dtype.kind in "biufc"
@@ -44,6 +54,11 @@ def _array(model: str, name: str, value: Any, shape: tuple[int | None, ...]) -> 
         numeric = False
     if not numeric:
         raise ModelError(f"{model}: {name} must be an array of numbers")
+    return array
+
+
+def _array(model: str, name: str, value: Any, shape: tuple[int | None, ...]) -> AnyArray:
+    array = numbers(model, name, value)
     wanted = tuple(size if known is None else known for size, known in zip(array.shape, shape, strict=False))
     if array.ndim != len(shape) or array.shape != wanted or 0 in array.shape:
         text = ", ".join("any" if size is None else str(size) for size in shape)

@@ -13,6 +13,7 @@ from hqmm._random import RandomState, as_generator
 from hqmm._typing import AnyArray, CodeArray, FloatArray
 from hqmm.errors import DataError, ModelError
 from hqmm.linear import MISSING, LinearForm
+from hqmm.models import _checks
 from hqmm.sequences import Alphabet, Sequences
 
 Self = TypeVar("Self", bound="Model")
@@ -56,6 +57,9 @@ class Model(ABC):
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a model cannot be changed; use replace({name}=…) or make a new one")
 
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a model cannot be changed; use replace({name}=…) or make a new one")
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), {**self.parameters, "alphabet": self.alphabet})
 
@@ -68,7 +72,9 @@ class Model(ABC):
         )
 
     def __hash__(self) -> int:
-        return hash((type(self), self.alphabet, *(value.tobytes() for value in self.parameters.values())))
+        # Equal parameters may be real in one model and complex in the other, and −0 equals 0.
+        numbers = (value.astype(np.complex128) + 0.0 for value in self.parameters.values())
+        return hash((type(self), self.alphabet, *(value.tobytes() for value in numbers)))
 
     def __repr__(self) -> str:
         end = " with end" if self.alphabet.end is not None else ""
@@ -129,8 +135,7 @@ class Model(ABC):
         >>> HMM([[0.5, 0.5], [0.5, 0.5]], [[1, 0], [0, 1]]).log_likelihood([[0, 1], [1, 1, 0]])
         array([-1.38629436, -2.07944154])
         """
-        if burn_in < 0:
-            raise DataError(f"burn_in must not be negative, but is {burn_in}")
+        _checks.whole_number("burn_in", burn_in, 0)
         return self._log_likelihood(self.encode(sequences), burn_in)
 
     def _log_likelihood(self, sequences: Sequences, burn_in: int) -> FloatArray:
@@ -148,10 +153,22 @@ class Model(ABC):
         return np.exp(self.log_likelihood(sequences))
 
     def encode(self, sequences: Any) -> Sequences:
-        """Return data as ``Sequences`` over the model's alphabet (with the end symbol, if the model has one)."""
-        if isinstance(sequences, Sequences):
-            return sequences.recode(self.alphabet)
-        return Sequences(sequences, alphabet=self.alphabet, end=self.alphabet.end is not None)
+        """Return data as ``Sequences`` over the model's alphabet.
+
+        A model with an end symbol appends it, except to ``Sequences`` whose alphabet has one, too: there, a
+        sequence without it was cut off.
+
+        Examples
+        --------
+        >>> from hqmm import HMM, Alphabet, Sequences
+        >>> model = HMM([[1.0]], [[0.5], [0.5]], alphabet=Alphabet("a", end=True))
+        >>> model.encode(["aa"]).decode(), model.encode(Sequences(["aa"])).decode()
+        ([['a', 'a', '<end>']], [['a', 'a', '<end>']])
+        >>> model.encode(Sequences(["aa"], alphabet=model.alphabet)).decode()
+        [['a', 'a']]
+        """
+        closed = self.alphabet.end is not None
+        return Sequences(sequences, self.alphabet, end=closed, allow_empty=isinstance(sequences, Sequences))
 
     def filter(self, sequence: Any) -> AnyArray:
         """Return the state after each symbol of one sequence, given only the symbols so far.
@@ -166,7 +183,7 @@ class Model(ABC):
         array([[0.        , 1.        ],
                [0.66666667, 0.33333333]])
         """
-        states = [self._native(state) for state in self._trajectory(sequence)]
+        states = [self._native(state) for state in self._trajectory(self.alphabet.encode(sequence))]
         return np.concatenate(states)[1:]
 
     def predict(self, sequence: Any = (), along: bool = False) -> FloatArray:
@@ -180,11 +197,12 @@ class Model(ABC):
         >>> HMM([[0.9, 0.5], [0.1, 0.5]], [[1, 0.5], [0, 0.5]]).predict([1])
         array([0.75, 0.25])
         """
+        codes = self.alphabet.encode(sequence)
         if not along:
-            states, position = self._after(sequence)
+            states, position = self._after(codes)
             return self._process.next_distribution(states, position)[0]
         return np.array(
-            [self._process.next_distribution(states, t)[0] for t, states in enumerate(self._trajectory(sequence))]
+            [self._process.next_distribution(states, t)[0] for t, states in enumerate(self._trajectory(codes))]
         )
 
     def forecast(self, sequence: Any = (), horizon: int = 1) -> FloatArray:
@@ -198,9 +216,8 @@ class Model(ABC):
                [0.7 , 0.3 ],
                [0.78, 0.22]])
         """
-        if horizon < 1:
-            raise DataError(f"horizon must be at least 1, but is {horizon}")
-        states, position = self._after(sequence)
+        _checks.whole_number("horizon", horizon, 1)
+        states, position = self._after(self.alphabet.encode(sequence))
         rows = []
         for step in range(horizon):
             rows.append(self._process.next_distribution(states, position + step)[0])
@@ -236,13 +253,15 @@ class Model(ABC):
         >>> model.sample(2, 5, random_state=0).lengths
         array([5, 5])
         """
-        if n_sequences < 1:
-            raise DataError(f"n_sequences must be at least 1, but is {n_sequences}")
-        if length is None and self.alphabet.end is None:
+        _checks.whole_number("n_sequences", n_sequences, 1)
+        if length is not None:
+            _checks.whole_number("length", length, 1)
+        elif self.alphabet.end is None:
             raise DataError("this model has no end symbol; say how long the sequences should be: length=…")
-        if length is not None and length < 1:
-            raise DataError(f"length must be at least 1, but is {length}")
-        start, position = self._after(prefix)
+        codes = self.alphabet.encode(prefix)
+        if len(codes) and codes[-1] == self.alphabet.end:
+            raise DataError("the prefix ends with the end symbol, and nothing follows it", 0, len(codes) - 1)
+        start, position = self._after(codes)
         return self._sample(start, position, n_sequences, length, as_generator(random_state))
 
     def _sample(
@@ -287,18 +306,18 @@ class Model(ABC):
         result: AnyArray = self._native(state[None])[0]
         return result
 
-    def _trajectory(self, sequence: Any) -> Iterator[Any]:
+    def _trajectory(self, codes: CodeArray) -> Iterator[Any]:
         """Yield the state before the first symbol of one sequence and after each, as batches of one."""
         states = self._process.start(1)
         yield states
-        for position, code in enumerate(self.alphabet.encode(sequence)):
+        for position, code in enumerate(codes):
             states = self._step(states, np.array([code]), position)
             yield states
 
-    def _after(self, sequence: Any) -> tuple[Any, int]:
+    def _after(self, codes: CodeArray) -> tuple[Any, int]:
         """Return the state after one sequence (a batch of one) and the sequence's length."""
         position, states = -1, None
-        for position, states in enumerate(self._trajectory(sequence)):  # noqa: B007
+        for position, states in enumerate(self._trajectory(codes)):  # noqa: B007
             pass
         return states, position
 
