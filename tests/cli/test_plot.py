@@ -1,9 +1,11 @@
 """Pictures from the command line."""
 
+import matplotlib.pyplot as plt
 import pytest
 
 from hqmm import HMM, save
 from hqmm.models.classes import Classes
+from hqmm.plots import StateDisplay
 
 
 @pytest.fixture
@@ -44,7 +46,7 @@ def test_every_picture_is_written_in_the_format_of_its_name(hqmm, studio, argume
     [
         (["history", "days.txt"], "days.txt is not a history that `hqmm fit --history` wrote"),
         (["history", "labelled.csv"], "labelled.csv is not a history"),
-        (["history", "none.csv"], "none.csv"),
+        (["history", "none.csv"], "none.csv: No such file or directory"),
         (["prediction", "spin.hqmm", "days.txt"], "days.txt, line 1: the symbol 's'"),
         (["states", "spin.hqmm", "spins.txt", "--sequence", "2"], "there is no sequence 2"),
         (["labels", "spin.hqmm", "spins.txt"], "has no classical labels"),
@@ -60,6 +62,29 @@ def test_every_picture_is_written_in_the_format_of_its_name(hqmm, studio, argume
 def test_what_cannot_be_drawn_is_one_line(hqmm, studio, arguments, message):
     save(HMM([[1.0]], [[0.5], [0.5]], alphabet="ab").to_oom(), "words.hqmm")
     assert message in hqmm("plot", *arguments, "--output", "a.png", code=1).stderr
+
+
+@pytest.mark.parametrize(("options", "length"), [([], 200), (["--first", "7"], 7)])
+def test_long_sequences_are_cut_to_what_can_be_seen(hqmm, studio, monkeypatch, options, length):
+    (studio / "long.txt").write_text("ab" * 300)
+    drawn = []
+    monkeypatch.setattr(
+        StateDisplay, "plot", lambda display, ax: drawn.append(len(display.codes)) or figure(display)
+    )
+    hqmm("plot", "states", "spin.hqmm", "long.txt", *options, "--output", "a.png")
+    assert drawn == [length]
+
+
+def figure(display):
+    display._open(None)
+    return display
+
+
+def test_nothing_stays_open(hqmm, studio):
+    before = plt.get_fignums()
+    hqmm("plot", "operators", "spin.hqmm", "--output", "a.png")
+    hqmm("plot", "bloch", "spin.hqmm", "spins.txt", "--output", "a.gif")
+    assert plt.get_fignums() == before
 
 
 @pytest.mark.parametrize(

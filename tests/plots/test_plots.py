@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from itertools import pairwise
 
 import matplotlib
 import numpy as np
@@ -114,6 +115,29 @@ def test_states_of_a_hybrid_by_label_and_its_labels_alone():
         LabelDisplay.from_model(SPIN, SEQUENCE)
 
 
+def test_long_names_are_turned_and_do_not_overlap():
+    events = random_hqmm(2, ["view_product", "payment_failed", "a" * 60])(np.random.default_rng(0))
+    pictures = [
+        OperatorDisplay.from_model(events),
+        PredictionDisplay.from_model(events, ["payment_failed", None] * 4),
+        StateDisplay.from_model(events, ["payment_failed", "view_product"] * 8),
+        ConfusionDisplay.from_predictions(["a rather long class", "b"], ["b", "a rather long class"]),
+    ]
+    for display in pictures:
+        display.figure_.canvas.draw()
+        boxes = [label.get_window_extent() for label in display.ax_.get_xticklabels()]
+        assert not any(one.overlaps(other) for one, other in pairwise(boxes))
+        assert min(box.y0 for box in boxes) > 0, "cut off"
+    assert "…" in pictures[0].ax_.get_xticklabels()[2].get_text()
+    short = OperatorDisplay.from_model(SPIN)
+    assert {label.get_rotation() for label in short.ax_.get_xticklabels()} == {0}
+
+
+def test_the_states_of_an_hmm_are_not_called_labels():
+    for model, title in ((hmm_6_6(), "state"), (HYBRID, "label")):
+        assert LabelDisplay.from_model(model, SEQUENCE).ax_.get_legend().get_title().get_text() == title
+
+
 def test_nothing_cannot_be_drawn_along():
     for display in (PredictionDisplay, StateDisplay, LabelDisplay, BlochDisplay):
         with pytest.raises(DataError, match="the sequence is empty"):
@@ -139,6 +163,22 @@ def test_a_sphere_is_for_two_dimensions_and_on_axes_with_three():
         BlochDisplay.from_model(SPIN, SEQUENCE, ax=plt.subplots()[1])
     axes = plt.figure().add_subplot(projection="3d")
     assert BlochDisplay.from_model(SPIN, SEQUENCE, ax=axes).ax_ is axes
+
+
+@pytest.mark.parametrize(
+    ("size", "sequence", "labels"),
+    [
+        (2, [0, 1, None, 1], ["start", "after 0", "after 1", "after a gap"]),
+        (20, [19, 11, 3], ["start", "after 3", "after 11", "after 19"]),
+        (20, [*range(9), None], ["start", "after a symbol", "after a gap"]),
+    ],
+)
+def test_the_sphere_tells_symbols_apart_while_there_are_markers(size, sequence, labels):
+    display = BlochDisplay.from_model(random_hqmm(2, size)(np.random.default_rng(0)), sequence)
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == labels
+    groups = list(display._groups())
+    assert len({marker for marker, _, _ in groups}) == len(groups)
+    assert sorted(row for _, _, rows in groups for row in rows) == list(range(1, len(sequence) + 1))
 
 
 def test_the_clock_turns_and_is_reset(tmp_path):
@@ -232,6 +272,8 @@ def test_the_history_without_held_out_data_ends_at_the_last_iterate():
     display = HistoryDisplay.from_fit(result)
     assert [line.get_label() for line in display.ax_.lines] == ["training", "kept"]
     assert display.ax_.lines[-1].get_xdata()[0] == result.best_iteration
+    display.figure_.canvas.draw()
+    assert all(float(tick).is_integer() for tick in display.ax_.get_xticks())
 
 
 def test_estimators_are_drawn_once_fitted():

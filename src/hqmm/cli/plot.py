@@ -8,7 +8,15 @@ from typing import Any, TypeVar
 
 import click
 
-from hqmm.cli.options import burn_in_option, column, data_argument, model_argument, reading_options
+from hqmm.cli.options import (
+    MODEL_FILE,
+    burn_in_option,
+    column,
+    data_argument,
+    model_argument,
+    output_option,
+    reading_options,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -18,88 +26,95 @@ def plot() -> None:
     """Draw models, sequences and histories to files (.svg, .png, .pdf)."""
 
 
-output_option = click.option(
-    "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Picture to write."
-)
+picture_option = output_option("Picture to write.")
 sequence_option = click.option(
     "--sequence", type=click.IntRange(min=0), default=0, show_default=True, help="Which sequence of DATA, from 0."
 )
+first_option = click.option(
+    "--first", type=click.IntRange(min=1), default=200, show_default=True, help="How many of its symbols, at most."
+)
 
 
 @plot.command()
-@click.argument("history", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("history", type=click.Path(dir_okay=False, readable=False, path_type=Path))
 @click.option("--x", type=click.Choice(["iteration", "passes", "seconds"]), default="iteration", show_default=True)
 @click.option("--accuracy", is_flag=True, help="Description accuracy instead of log-likelihoods.")
-@output_option
+@picture_option
 def history(history: Path, x: str, accuracy: bool, output: Path) -> None:
     """Draw how a fit went, from the CSV that `hqmm fit --history` wrote."""
     from hqmm.plots import HistoryDisplay
+    from hqmm.plots.history import best_row
 
     columns = _read_history(history)
     y = "description accuracy" if accuracy else "log-likelihood"
-    _write(lambda: HistoryDisplay(columns).plot(x=x, y=y), output)
+    _write(lambda: HistoryDisplay(columns, best_row(columns)).plot(x=x, y=y), output)
 
 
 @plot.command()
 @model_argument
 @data_argument()
 @sequence_option
-@output_option
+@first_option
+@picture_option
 @reading_options
-def prediction(model: str, data: str, sequence: int, output: Path, **reading: Any) -> None:
+def prediction(model: str, data: str, sequence: int, first: int, output: Path, **reading: Any) -> None:
     """Draw what MODEL expects along a sequence of DATA."""
     from hqmm.plots import PredictionDisplay
 
-    _along(PredictionDisplay.from_model, model, data, sequence, output, reading)
+    _along(PredictionDisplay.from_model, model, data, sequence, first, output, reading)
 
 
 @plot.command()
 @model_argument
 @data_argument()
 @sequence_option
-@output_option
+@first_option
+@picture_option
 @reading_options
-def states(model: str, data: str, sequence: int, output: Path, **reading: Any) -> None:
+def states(model: str, data: str, sequence: int, first: int, output: Path, **reading: Any) -> None:
     """Draw the state of MODEL along a sequence of DATA."""
     from hqmm.plots import StateDisplay
 
-    _along(StateDisplay.from_model, model, data, sequence, output, reading)
+    _along(StateDisplay.from_model, model, data, sequence, first, output, reading)
 
 
 @plot.command()
 @model_argument
 @data_argument()
 @sequence_option
-@output_option
+@first_option
+@picture_option
 @reading_options
-def labels(model: str, data: str, sequence: int, output: Path, **reading: Any) -> None:
+def labels(model: str, data: str, sequence: int, first: int, output: Path, **reading: Any) -> None:
     """Draw the labels of a hybrid model, or the states of an HMM, along a sequence of DATA."""
     from hqmm.plots import LabelDisplay
 
-    _along(LabelDisplay.from_model, model, data, sequence, output, reading)
+    _along(LabelDisplay.from_model, model, data, sequence, first, output, reading)
 
 
 @plot.command()
 @model_argument
 @data_argument()
 @sequence_option
-@output_option
+@first_option
+@picture_option
 @reading_options
-def bloch(model: str, data: str, sequence: int, output: Path, **reading: Any) -> None:
+def bloch(model: str, data: str, sequence: int, first: int, output: Path, **reading: Any) -> None:
     """Draw a two-dimensional state in the Bloch sphere along a sequence of DATA; a film, if FILE ends in .gif."""
     from hqmm.plots import BlochDisplay
 
     if output.suffix.lower() != ".gif":
-        _along(BlochDisplay.from_model, model, data, sequence, output, reading)
+        _along(BlochDisplay.from_model, model, data, sequence, first, output, reading)
         return
-    chosen, row = _model_and_sequence(model, data, sequence, reading)
+    chosen, row = _model_and_sequence(model, data, sequence, first, reading)
     _without_windows()
     BlochDisplay.animate(chosen, row).save(output, writer="pillow")
+    _close()
 
 
 @plot.command()
 @model_argument
-@output_option
+@picture_option
 def operators(model: str, output: Path) -> None:
     """Draw the operators of MODEL: the area of a square is an entry's magnitude, its colour the phase."""
     from hqmm.models import load
@@ -110,7 +125,7 @@ def operators(model: str, output: Path) -> None:
 
 @plot.command()
 @model_argument
-@output_option
+@picture_option
 def choi(model: str, output: Path) -> None:
     """Draw the Choi spectrum of MODEL: how many Kraus operators it really uses."""
     from hqmm.models import load
@@ -122,7 +137,7 @@ def choi(model: str, output: Path) -> None:
 @plot.command()
 @model_argument
 @click.option("--threshold", type=click.FloatRange(0, 1), default=0.01, show_default=True, help="Least to draw.")
-@output_option
+@picture_option
 def graph(model: str, threshold: float, output: Path) -> None:
     """Draw how the states of an HMM, or the labels of a hybrid model, follow each other."""
     from hqmm.models import load
@@ -133,9 +148,9 @@ def graph(model: str, threshold: float, output: Path) -> None:
 
 @plot.command()
 @data_argument()
-@click.argument("models", type=click.Path(dir_okay=False), nargs=-1, required=True)
+@click.argument("models", type=MODEL_FILE, nargs=-1, required=True)
 @burn_in_option
-@output_option
+@picture_option
 @reading_options
 def sizes(data: str, models: tuple[str, ...], burn_in: int, output: Path, **reading: Any) -> None:
     """Draw the description accuracy of MODELS on DATA against their size, one line for each class."""
@@ -152,10 +167,10 @@ def sizes(data: str, models: tuple[str, ...], burn_in: int, output: Path, **read
 
 
 @plot.command()
-@click.argument("classifier", type=click.Path(dir_okay=False))
+@click.argument("classifier", type=MODEL_FILE)
 @data_argument()
 @click.option("--label", type=column, metavar="COLUMN", help="Column of the true classes.")
-@output_option
+@picture_option
 @reading_options
 def confusion(classifier: str, data: str, label: str | int | None, output: Path, **reading: Any) -> None:
     """Draw which classes of labelled DATA a CLASSIFIER of `hqmm classify` confuses."""
@@ -168,13 +183,21 @@ def confusion(classifier: str, data: str, label: str | int | None, output: Path,
 
 
 def _along(
-    draw: Callable[..., Any], model: str, data: str, sequence: int, output: Path, reading: dict[str, Any]
+    draw: Callable[..., Any],
+    model: str,
+    data: str,
+    sequence: int,
+    first: int,
+    output: Path,
+    reading: dict[str, Any],
 ) -> None:
-    chosen, row = _model_and_sequence(model, data, sequence, reading)
+    chosen, row = _model_and_sequence(model, data, sequence, first, reading)
     _write(lambda: draw(chosen, row), output)
 
 
-def _model_and_sequence(model: str, data: str, sequence: int, reading: dict[str, Any]) -> tuple[Any, list[Any]]:
+def _model_and_sequence(
+    model: str, data: str, sequence: int, first: int, reading: dict[str, Any]
+) -> tuple[Any, list[Any]]:
     from hqmm.cli.options import read_beginnings
     from hqmm.errors import DataError
     from hqmm.models import load
@@ -183,7 +206,7 @@ def _model_and_sequence(model: str, data: str, sequence: int, reading: dict[str,
     rows, _ = read_beginnings(chosen, data, reading)
     if sequence >= len(rows):
         raise DataError(f"{data} holds {len(rows)} sequences, numbered from 0; there is no sequence {sequence}")
-    return chosen, rows[sequence]
+    return chosen, rows[sequence][:first]
 
 
 def _write(draw: Callable[[], Any], output: Path) -> None:
@@ -195,12 +218,19 @@ def _write(draw: Callable[[], Any], output: Path) -> None:
     if output.suffix.lower().removeprefix(".") not in known:
         raise click.UsageError(f"{output} should end in one of .{', .'.join(sorted(known))}")
     draw().figure_.savefig(output)
+    _close()
 
 
 def _without_windows() -> None:
     import matplotlib
 
     matplotlib.use("Agg")
+
+
+def _close() -> None:
+    import matplotlib.pyplot as plt
+
+    plt.close()
 
 
 def _read_history(path: Path) -> dict[str, Any]:

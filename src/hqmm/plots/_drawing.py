@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hqmm._typing import AnyArray, ComplexArray, FloatArray, IntArray
 from hqmm.linear import MISSING
@@ -26,6 +27,9 @@ GREY = "#8A8A8A"
 PHASE_COLOURS = ("#D55E00", "#B05A9B", "#0072B2", "#009E73", "#D55E00")
 PROBABILITIES = "cividis"
 MANY = 40  # more rows or columns than this get no label each
+SHORT = 3  # characters that stand beside each other below columns; longer names are turned
+LONGEST = 24  # characters of a name that are written
+LETTER = 0.085  # inches
 
 
 class Display:
@@ -78,7 +82,23 @@ def colours(count: int) -> list[Any]:
 
 def names(alphabet: Alphabet) -> list[str]:
     """Return what to write for each symbol."""
-    return [str(symbol) for symbol in alphabet]
+    return [shortened(str(symbol)) for symbol in alphabet]
+
+
+def shortened(name: str) -> str:
+    """Return a name, without what is too long to be written."""
+    return name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"
+
+
+def room_for(labels: Sequence[str]) -> float:
+    """Return the height in inches that `label_columns` needs below the axes beyond that of a line."""
+    longest = max(map(len, labels), default=0)
+    return LETTER * longest if longest > SHORT else 0.0
+
+
+def label_columns(ax: Axes, places: ArrayLike, labels: Sequence[str]) -> None:
+    """Write a label below each column, upwards where one is long."""
+    ax.set_xticks(np.asarray(places), labels, rotation=90 if room_for(labels) else 0)
 
 
 def codes_of(model: Model, sequence: Any) -> IntArray:
@@ -91,15 +111,28 @@ def codes_of(model: Model, sequence: Any) -> IntArray:
     return codes
 
 
-def write_symbols(ax: Axes, codes: AnyArray, alphabet: Alphabet) -> None:
-    """Write the symbols below a time axis, where they fit."""
+def symbols_below(codes: AnyArray, alphabet: Alphabet) -> list[str]:
+    """Return what to write below a time axis: the symbols, if there are not too many."""
     labels = names(alphabet)
-    written = ["·" if code == MISSING else labels[code] for code in codes]
-    if len(codes) <= MANY and max(map(len, written)) <= 3:
-        ax.set_xticks(range(len(codes)), written)
+    return ["·" if code == MISSING else labels[code] for code in codes] if len(codes) <= MANY else []
+
+
+def write_symbols(ax: Axes, codes: AnyArray, alphabet: Alphabet) -> None:
+    """Write the symbols below a time axis, or else the positions."""
+    written = symbols_below(codes, alphabet)
+    if written:
+        label_columns(ax, range(len(codes)), written)
         ax.set_xlabel("symbol")
     else:
+        whole_numbers(ax)
         ax.set_xlabel("position")
+
+
+def whole_numbers(ax: Axes) -> None:
+    """Let the x axis count."""
+    from matplotlib.ticker import MaxNLocator
+
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 def label_rows(ax: Axes, labels: Sequence[str], title: str) -> None:

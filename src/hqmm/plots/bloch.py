@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from hqmm._typing import AnyArray, ComplexArray, FloatArray, IntArray
 from hqmm.errors import ModelError
+from hqmm.linear import MISSING
 from hqmm.models import HQMM, NOOM, Model
 from hqmm.plots._drawing import COLOURS, GREY, ModelDisplay, codes_of, names, plain
 from hqmm.sequences import Alphabet
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MARKERS = "osD^vPX*"
+GAP = "x"  # marks a missing symbol
 TIMES = "viridis"
 VIEW = {"elev": 15, "azim": -60}
 
@@ -86,21 +89,19 @@ class BlochDisplay(ModelDisplay):
         axes: Any = ax
         axes.plot(*self.vectors.T, color=GREY, linewidth=0.6, alpha=0.7)
         axes.scatter(*self.vectors[0], color=COLOURS[1], marker="*", s=90, depthshade=False, label="start")
-        labels = names(self.alphabet)
-        for code in np.unique(self.codes):
-            rows = 1 + np.flatnonzero(self.codes == code)
+        for marker, label, rows in self._groups():
             drawn = axes.scatter(
                 *self.vectors[rows].T,
                 c=rows,
                 cmap=TIMES,
                 vmin=0,
                 vmax=len(self.codes),
-                marker=MARKERS[code % len(MARKERS)] if code >= 0 else "x",
+                marker=marker,
                 s=28,
                 depthshade=False,
-                edgecolors="white" if code >= 0 else None,
+                edgecolors=None if marker == GAP else "white",
                 linewidths=0.4,
-                label=f"after {labels[code]}" if code >= 0 else "after a gap",
+                label=label,
             )
         bar = self.figure_.colorbar(drawn, ax=ax, shrink=0.6, pad=0.08)
         bar.set_label("position")
@@ -110,6 +111,19 @@ class BlochDisplay(ModelDisplay):
             handle.set_array(None)
             handle.set_color(GREY)
         return self
+
+    def _groups(self) -> Iterator[tuple[str, str, IntArray]]:
+        """Yield a marker, what it means, and the states it marks: by symbol, while there are enough markers."""
+        labels, seen = names(self.alphabet), np.unique(self.codes[self.codes != MISSING])
+        if len(seen) > len(MARKERS):
+            yield MARKERS[0], "after a symbol", 1 + np.flatnonzero(self.codes != MISSING)
+        else:
+            few = len(labels) <= len(MARKERS)  # then a symbol has the same marker in every picture
+            for number, code in enumerate(seen):
+                marker = MARKERS[code if few else number]
+                yield marker, f"after {labels[code]}", 1 + np.flatnonzero(self.codes == code)
+        if np.any(self.codes == MISSING):
+            yield GAP, "after a gap", 1 + np.flatnonzero(self.codes == MISSING)
 
     def _open_sphere(self, ax: Axes | None) -> Axes:
         if ax is None:

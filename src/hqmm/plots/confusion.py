@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from hqmm._typing import IntArray
 from hqmm.errors import DataError
-from hqmm.plots._drawing import Display, colour_bar
+from hqmm.plots._drawing import Display, colour_bar, label_columns, room_for, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,8 +65,9 @@ class ConfusionDisplay(Display):
 
     def plot(self, *, ax: Axes | None = None) -> Self:
         """Draw the matrix with its counts; the title says how many are right."""
-        count = len(self.labels)
-        ax = self._open(ax, width=2.6 + 0.75 * count, height=2.0 + 0.7 * count)
+        count, written = len(self.labels), [shortened(str(label)) for label in self.labels]
+        beside = room_for(written)
+        ax = self._open(ax, width=2.2 + 0.72 * count + beside, height=1.2 + 0.72 * count + beside)
         totals = np.maximum(self.counts.sum(axis=1, keepdims=True), 1)
         shares = self.counts / totals
         image = ax.imshow(shares, cmap="Blues", vmin=0, vmax=1)
@@ -80,8 +81,7 @@ class ConfusionDisplay(Display):
                 va="center",
                 color="white" if dark else "black",
             )
-        written = [str(label) for label in self.labels]
-        ax.set_xticks(range(count), written)
+        label_columns(ax, range(count), written)
         ax.set_yticks(range(count), written)
         right = np.trace(self.counts) / max(self.counts.sum(), 1)
         ax.set(xlabel="predicted", ylabel="true", title=f"{right:.1%} right")

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 NODE = 0.16  # radius of a node that is visited all the time, where nodes stand on a circle of radius 1
-SMALLEST = 0.05
+SPAN = 3.5  # width of the picture: the circle, and room for symbols on both sides
+MARGIN = 0.75  # above and below the circle
+SMALLEST = 0.07  # a number still fits
 
 
 class GraphDisplay(ModelDisplay):
@@ -68,10 +70,10 @@ class GraphDisplay(ModelDisplay):
         """Draw the graph."""
         from matplotlib.patches import Circle
 
-        ax = self._open(ax, 6, 6)
         count = len(self.visits)
         turns = np.pi / 2 - 2 * np.pi * np.arange(count) / count
         places = np.stack([np.cos(turns), np.sin(turns)], axis=1) * (count > 1)
+        ax = self._open(ax, 6, 6 * (np.ptp(places[:, 1]) + 2 * MARGIN) / SPAN)
         radii = np.maximum(NODE * np.sqrt(self.visits * min(count, 4)), SMALLEST).clip(max=NODE * 1.3)
         for state, (place, radius) in enumerate(zip(places, radii, strict=True)):
             ax.add_patch(Circle(place, radius, facecolor=COLOURS[0], edgecolor="white", linewidth=1.5, zorder=3))
@@ -89,7 +91,8 @@ class GraphDisplay(ModelDisplay):
                 self._loop(ax, places[source], radii[source], chance)
             else:
                 self._arrow(ax, places, radii, int(source), int(target), chance)
-        ax.set(xlim=(-1.75, 1.75), ylim=(-1.75, 1.75), aspect="equal")
+        ax.set(xlim=(-SPAN / 2, SPAN / 2), aspect="equal")
+        ax.set_ylim(places[:, 1].min() - MARGIN, places[:, 1].max() + MARGIN)
         ax.set_axis_off()
         return self
 
@@ -139,8 +142,8 @@ def _points(ax: Axes, radius: float) -> float:
     figure = ax.get_figure(root=True)
     assert figure is not None
     box = ax.get_position()
-    inches = min(box.width * figure.get_figwidth(), box.height * figure.get_figheight())
-    return float(radius * 72 * inches / 3.5)
+    inches = box.width * figure.get_figwidth()
+    return float(radius * 72 * inches / SPAN)
 
 
 def _labels(model: HybridHQMM) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from hqmm._typing import FloatArray
 from hqmm.errors import DataError
-from hqmm.plots._drawing import COLOURS, GREY, Display, fitted, plain
+from hqmm.plots._drawing import COLOURS, GREY, Display, fitted, plain, whole_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,7 +69,7 @@ class HistoryDisplay(Display):
     ) -> Self:
         """Draw the ``history_`` of a fitted estimator; the options are those of `plot`."""
         history = fitted(estimator, "history_")
-        return cls(history, _best(history)).plot(x=x, y=y, ax=ax)
+        return cls(history, best_row(history)).plot(x=x, y=y, ax=ax)
 
     def plot(self, *, x: str = "iteration", y: str = "log-likelihood", ax: Axes | None = None) -> Self:
         """Draw one score against one measure of effort.
@@ -97,6 +97,8 @@ class HistoryDisplay(Display):
             ax.plot(along, values, color=COLOURS[1], linestyle="--", label="validation")
         self._mark_best(ax, x, validation if len(values) else train)
         ax.set(xlabel=X_LABELS[x], ylabel=label)
+        if x == "iteration":
+            whole_numbers(ax)
         if self.restarts:
             ax.plot([], [], color=GREY, alpha=0.6, label="other restarts")
         ax.legend(frameon=False, loc="lower right")
@@ -118,7 +120,7 @@ def _finite(history: Mapping[str, FloatArray], x: str, column: str) -> tuple[Flo
     return along[shown], values[shown]
 
 
-def _best(history: Mapping[str, FloatArray]) -> int:
+def best_row(history: Mapping[str, FloatArray]) -> int:
     """Return the row with the highest validation score, or the last where nothing was held out."""
     values = np.asarray(history.get("validation", np.full(len(history["train"]), np.nan)))
     return len(values) - 1 if np.all(np.isnan(values)) else int(np.nanargmax(values))

@@ -9,7 +9,17 @@ import numpy as np
 from hqmm._typing import ComplexArray, FloatArray
 from hqmm.errors import ModelError
 from hqmm.models import HQMM, NOOM, OOM, Model
-from hqmm.plots._drawing import GREY, ModelDisplay, colours, draw_phase_map, names, phase_bar, plain
+from hqmm.plots._drawing import (
+    GREY,
+    ModelDisplay,
+    colours,
+    draw_phase_map,
+    label_columns,
+    names,
+    phase_bar,
+    plain,
+    room_for,
+)
 from hqmm.sequences import Alphabet
 
 if TYPE_CHECKING:
@@ -63,7 +73,8 @@ class OperatorDisplay(ModelDisplay):
         pitch = n + GAP
         wide = float(np.clip(1.2 + s * pitch * 0.22, 4, 14))
         high = float(np.clip(1.0 + w * pitch * (wide - 1.5) / (s * pitch), 1.8, 10))
-        ax = self._open(ax, wide, high)
+        labels = names(self.alphabet)
+        ax = self._open(ax, wide, high + room_for(labels))
         largest = float(np.abs(self.operators).max())
         for symbol in range(s):
             for row in range(w):
@@ -72,7 +83,7 @@ class OperatorDisplay(ModelDisplay):
                 self._divide(ax, place, n)
         middle = (n - 1) / 2
         ax.set(xlim=(-1, s * pitch - GAP), ylim=(w * pitch - GAP, -1), aspect="equal")
-        ax.set_xticks(np.arange(s) * pitch + middle, names(self.alphabet))
+        label_columns(ax, np.arange(s) * pitch + middle, labels)
         ax.set_yticks(np.arange(w) * pitch + middle, [f"{row}" for row in range(w)] if w > 1 else [""])
         ax.set(xlabel="symbol", ylabel="operator" if w > 1 else "")
         ax.tick_params(length=0)
@@ -147,5 +158,8 @@ class ChoiSpectrumDisplay(ModelDisplay):
         ax.set(xlabel="Kraus operator", ylabel="eigenvalue of the Choi matrix")
         if len(labels) <= 12:
             ax.legend(title="symbol", frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+        else:
+            span = f"{ranks.min()}" if ranks.min() == ranks.max() else f"{ranks.min()} to {ranks.max()}"
+            ax.set_title(f"{len(labels)} symbols of rank {span}")
         plain(ax)
         return self

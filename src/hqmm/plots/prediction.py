@@ -9,11 +9,23 @@ import numpy as np
 from hqmm._typing import FloatArray, IntArray
 from hqmm.linear import MISSING
 from hqmm.models import Model
-from hqmm.plots._drawing import PROBABILITIES, ModelDisplay, codes_of, colour_bar, label_rows, names, write_symbols
+from hqmm.plots._drawing import (
+    PROBABILITIES,
+    ModelDisplay,
+    codes_of,
+    colour_bar,
+    label_rows,
+    names,
+    room_for,
+    symbols_below,
+    write_symbols,
+)
 from hqmm.sequences import Alphabet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+FEW = 100  # more symbols than this get small dots, between which the map is seen
 
 
 class PredictionDisplay(ModelDisplay):
@@ -47,7 +59,8 @@ class PredictionDisplay(ModelDisplay):
 
     def plot(self, *, ax: Axes | None = None) -> Self:
         """Draw the map, with a dot on what came."""
-        ax = self._open(ax, width=8, height=max(2.2, 1.2 + 0.28 * min(len(self.alphabet), 20)))
+        below = room_for(symbols_below(self.codes, self.alphabet))
+        ax = self._open(ax, width=8, height=max(2.2, 1.2 + 0.28 * min(len(self.alphabet), 20)) + below)
         image = ax.imshow(
             self.probabilities.T, aspect="auto", cmap=PROBABILITIES, vmin=0, vmax=1, interpolation="nearest"
         )
@@ -56,16 +69,14 @@ class PredictionDisplay(ModelDisplay):
             seen,
             self.codes[seen],
             "o",
-            markersize=4.5,
+            markersize=4.5 if len(self.codes) <= FEW else 2.5,
             markerfacecolor="white",
             markeredgecolor="black",
-            markeredgewidth=0.6,
+            markeredgewidth=0.6 if len(self.codes) <= FEW else 0.2,
             label="what came",
         )
         label_rows(ax, names(self.alphabet), "next symbol")
-        ax.set_xlabel("position")
-        if len(self.codes) <= 20:
-            write_symbols(ax, self.codes, self.alphabet)
+        write_symbols(ax, self.codes, self.alphabet)
         colour_bar(ax, image, "probability")
         ax.legend(loc="lower right", bbox_to_anchor=(1, 1), frameon=False, borderaxespad=0.2)
         return self

@@ -17,6 +17,8 @@ from hqmm.plots._drawing import (
     colours,
     label_rows,
     plain,
+    room_for,
+    symbols_below,
     write_symbols,
 )
 from hqmm.sequences import Alphabet
@@ -71,7 +73,8 @@ class StateDisplay(ModelDisplay):
 
     def plot(self, *, ax: Axes | None = None) -> Self:
         """Draw the map, and the purity above it where there is one."""
-        ax = self._open(ax, width=8, height=max(2.6, 1.9 + 0.3 * min(len(self.rows), 20)))
+        below = room_for(symbols_below(self.codes, self.alphabet))
+        ax = self._open(ax, width=8, height=max(2.6, 1.9 + 0.3 * min(len(self.rows), 20)) + below)
         signed = float(self.values.min()) < 0
         limit = float(np.abs(self.values).max())
         image = ax.imshow(
@@ -111,6 +114,8 @@ class LabelDisplay(ModelDisplay):
     codes : (T,) array
         The symbols; −1 is missing.
     alphabet : Alphabet
+    title : str
+        What the k are.
 
     Examples
     --------
@@ -121,8 +126,10 @@ class LabelDisplay(ModelDisplay):
     (3, 2)
     """
 
-    def __init__(self, probabilities: FloatArray, codes: IntArray, alphabet: Alphabet) -> None:
-        self.probabilities, self.codes, self.alphabet = probabilities, codes, alphabet
+    def __init__(
+        self, probabilities: FloatArray, codes: IntArray, alphabet: Alphabet, title: str = "label"
+    ) -> None:
+        self.probabilities, self.codes, self.alphabet, self.title = probabilities, codes, alphabet, title
 
     @classmethod
     def from_model(cls, model: Model, sequence: Any, *, ax: Axes | None = None) -> Self:
@@ -137,11 +144,12 @@ class LabelDisplay(ModelDisplay):
             from hqmm.errors import ModelError
 
             raise ModelError(f"{model!r} has no classical labels; see StateDisplay")
-        return cls(probabilities, codes, model.alphabet).plot(ax=ax)
+        title = "state" if isinstance(model, HMM) else "label"
+        return cls(probabilities, codes, model.alphabet, title).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> Self:
         """Draw the probabilities stacked on each other, one step for each symbol."""
-        ax = self._open(ax, width=8, height=3)
+        ax = self._open(ax, width=8, height=3 + room_for(symbols_below(self.codes, self.alphabet)))
         count = self.probabilities.shape[1]
         edges = np.arange(len(self.codes) + 1) - 0.5
         heights = np.concatenate([self.probabilities, self.probabilities[-1:]])
@@ -152,7 +160,7 @@ class LabelDisplay(ModelDisplay):
             floors = tops
         ax.set(xlim=(edges[0], edges[-1]), ylim=(0, 1), ylabel="probability")
         write_symbols(ax, self.codes, self.alphabet)
-        ax.legend(title="label", loc="upper left", bbox_to_anchor=(1, 1), frameon=False, reverse=True)
+        ax.legend(title=self.title, loc="upper left", bbox_to_anchor=(1, 1), frameon=False, reverse=True)
         return self
 
 
