@@ -1,6 +1,7 @@
 """Learning from the command line."""
 
 import csv
+import errno
 import json
 import os
 import pty
@@ -74,8 +75,11 @@ def test_sizes_are_chosen_where_none_is_given(hqmm, seqs):
             seqs
         )
     assert load("a.hqmm") == expected.model_
-    chosen = ["--states", "auto", "--blocks", "1", "--rank", "1", "--time-limit", "0"]
-    hqmm("fit", "seqs.txt", "--output", "b.hqmm", *chosen)
+    assert "validation_per_symbol" in facts
+    chosen = ["--states", "auto", "--blocks", "1", "--rank", "1", "--json"]
+    facts = json.loads(hqmm("fit", "-", "--output", "b.hqmm", *chosen, text="0 1 0\n1 1 0\n" * 8).stdout)
+    assert facts["converged"] is True  # as growing gains no more
+    assert None not in facts.values()
     assert load("b.hqmm").kraus_rank == 1
     assert type(load("b.hqmm")).__name__ == "HQMM"
 
@@ -143,18 +147,39 @@ def test_what_cannot_be_learned_is_one_line(hqmm, arguments, message):
     assert not Path("a.hqmm").exists()
 
 
-def test_a_folder_that_is_not_there_is_noticed_before_the_work(hqmm):
-    assert "there is no folder" in hqmm("fit", "nothing.txt", "--output", "no/a.hqmm", code=1).stderr
+@pytest.mark.parametrize("option", ["--output", "--history"])
+def test_a_folder_that_is_not_there_is_noticed_before_the_work(hqmm, option):
+    arguments = ["--output", "a.hqmm", option, "no/a", "--states", 2]
+    assert "there is no folder no to write a into" in hqmm("fit", "nothing.txt", *arguments, code=1).stderr
+
+
+def test_what_may_not_be_written_is_noticed_before_the_work(hqmm, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    message = hqmm("fit", "nothing.txt", "--output", "a.hqmm", "--states", 2, code=1).stderr
+    assert message == "Error: a.hqmm cannot be written: permission denied\n"
+
+
+def test_a_history_that_cannot_be_written_leaves_the_model_and_no_checkpoint(hqmm, monkeypatch):
+    monkeypatch.setattr("hqmm.cli.fit._write_history", fails)
+    command = ["fit", "days.txt", "--output", "a.hqmm", "--states", 2, "--max-iter", 2, "--history", "h.csv"]
+    assert hqmm(*command, code=1).stderr == "Error: h.csv: No space left on device\n"
+    assert load("a.hqmm").n_states == 2
+    assert not list(Path().glob("*.checkpoint*"))
+
+
+def fails(*arguments):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "h.csv")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ([], "--output"),
-        (["--output", "a", "--states", "0"], "--states"),
-        (["--output", "a", "--states", "many"], "--states"),
-        (["--output", "a", "--set", "step"], "--set"),
-        (["--output", "a", "--validation", "1.5"], "--validation"),
+        (["--output", "."], ". is a folder; name a file in it"),
+        (["--output", "a", "--states", "0"], "'--states': '0' is neither a whole number from 1 up nor 'auto'"),
+        (["--output", "a", "--states", "many"], "'--states': 'many' is neither a whole number"),
+        (["--output", "a", "--set", "step"], "'--set': 'step' should be NAME=VALUE"),
+        (["--output", "a", "--validation", "1.5"], "'--validation': 1.5 is not between 0 and 1"),
         (["--output", "a", "--model", "hmm", "--rank", "2"], "--rank does not go with --model hmm"),
         (["--output", "a", "--model", "markov", "--max-iter", "2"], "--max-iter does not go with --model markov"),
         (["--output", "a", "--model", "markov", "--history", "h"], "--history does not go with this model"),

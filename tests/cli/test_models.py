@@ -1,6 +1,7 @@
 """The commands that work with a model that is there: what they print is what the library computes."""
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -83,7 +84,10 @@ def test_models_with_an_end_symbol_score_its_end(hqmm, folder):
         (["sample", "weather.hqmm", "--prefix", "sx"], "--prefix, position 1: the symbol 'x' is not in"),
         (["filter", "weather.hqmm", "weather.hqmm"], "weather.hqmm, line "),
         (["convert", "weather.hqmm", "--to", "canonical", "--output", "x"], "cannot be turned into 'canonical'"),
-        (["convert", "clock.hqmm", "--to", "hmm", "--output", "x"], "cannot be turned into 'hmm'"),
+        (
+            ["convert", "clock.hqmm", "--to", "hmm", "--output", "x"],
+            "cannot be turned into 'hmm'; it can into oom, hqmm, hybrid, minimal",
+        ),
         (["convert", "weather.hqmm", "--to", "oom", "--output", "no/such/x"], "no/such"),
         (["compare", "weather.hqmm", "six.hqmm"], "models over different alphabets cannot be compared"),
         (["inspect", "days.txt"], "days.txt is not a file of hqmm"),
@@ -126,6 +130,11 @@ def test_every_command_has_help_that_says_what_it_does(hqmm, command):
     assert f"Usage: hqmm {command}" in shown
     assert len(shown.splitlines()) > 5
     assert f"{command} " in hqmm("--help").stdout
+
+
+def test_that_something_may_not_be_read_is_for_readers_to_find_out(hqmm, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    hqmm("score", "weather.hqmm", "days.txt")
 
 
 def test_predict_gives_the_forecast_of_each_sequence(hqmm):

@@ -61,6 +61,13 @@ def test_other_arrays_are_refused(tmp_path, array, message):
         read(npy(tmp_path / "a.npy", array))
 
 
+def test_what_is_no_array_is_not_taken_for_a_pickle(tmp_path):
+    path = tmp_path / "a.npy"
+    path.write_text("GATTACA\n")
+    with pytest.raises(DataError, match=r"a.npy is not a file of NumPy; is it of another format\?"):
+        read(path)
+
+
 def test_pickles_are_never_opened(tmp_path):
     path = tmp_path / "a.npy"
     np.save(path, np.array([[1], [1, 2]], dtype=object), allow_pickle=True)

@@ -9,21 +9,30 @@ import click
 import numpy as np
 
 from hqmm.cli.learning import learning_options
-from hqmm.cli.options import READING, column, data_argument, json_option, reading_options, seed_option
+from hqmm.cli.options import (
+    MODEL_FILE,
+    READING,
+    column,
+    data_argument,
+    json_option,
+    output_option,
+    reading_options,
+    seed_option,
+)
 
 
 def class_file(text: str) -> tuple[str, str]:
     """Return the name and the file of NAME=FILE."""
     name, separator, path = text.partition("=")
     if not (name and separator and path):
-        raise ValueError
+        raise click.BadParameter(f"{text!r} should be NAME=FILE, as in spam=spam.txt")
     return name, path
 
 
 label_option = click.option(
     "--label", type=column, metavar="COLUMN", help="Column of the classes; 'label' by itself."
 )
-classes_argument = click.argument("classes", type=click.Path(dir_okay=False))
+classes_argument = click.argument("classes", type=MODEL_FILE)
 
 
 @click.group()
@@ -42,7 +51,7 @@ def classify() -> None:
     multiple=True,
     help="A file for each class, without DATA.",
 )
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="File to write.")
+@output_option("File to write.")
 @click.option(
     "--objective",
     type=click.Choice(["generative", "discriminative"]),
@@ -91,8 +100,6 @@ def train(
         raise click.UsageError("give DATA with labels, or files with --class NAME=FILE")
     if validation is not None and objective == "generative":
         raise click.UsageError("--validation goes with --objective discriminative")
-    if not output.parent.is_dir():
-        raise click.ClickException(f"there is no folder {output.parent} to write {output.name} into")
     reading = {name: options.pop(name) for name in READING}
     inner = make_estimator(**options, random_state=seed)
     contents = _labelled(data, files, label, reading, inner.alphabet, bool(options["end"]))

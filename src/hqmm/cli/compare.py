@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hqmm.cli.options import burn_in_option, json_option, reading_options, seed_option
+from hqmm.cli.options import DATA_FILE, MODEL_FILE, burn_in_option, json_option, reading_options, seed_option
 
 if TYPE_CHECKING:
     from hqmm.models import Model
 
 
 @click.command()
-@click.argument("models", type=click.Path(dir_okay=False), nargs=-1, required=True)
-@click.option("--data", type=click.Path(allow_dash=True), help="Sequences to score all models on.")
+@click.argument("models", type=MODEL_FILE, nargs=-1, required=True)
+@click.option("--data", type=DATA_FILE, help="Sequences to score all models on.")
 @click.option(
     "--length", type=click.IntRange(min=1), default=1000, show_default=True, help="Of sampled sequences."
 )

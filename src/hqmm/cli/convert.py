@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from hqmm.cli.options import model_argument
+from hqmm.cli.options import model_argument, output_option
 from hqmm.errors import ModelError
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ WAYS: dict[str, tuple[str, dict[str, Any], str | None]] = {
 @click.option(
     "--rank", type=click.IntRange(min=1), help="Then reduce an HQMM to so many Kraus operators a symbol."
 )
-@click.option("--output", type=click.Path(dir_okay=False), required=True, help="File to write.")
-def convert(model: str, target: str, rank: int | None, output: str) -> None:
+@output_option("File to write.")
+def convert(model: str, target: str, rank: int | None, output: Path) -> None:
     """Turn MODEL into another class or form and write it.
 
     The process stays the same, except with --to classical and --rank.
@@ -64,9 +65,15 @@ def _converted(model: Any, target: str) -> Model:
 
     if target == "minimal":
         return minimize(model)
-    name, options, only = WAYS[target]
     if target == type(model).__name__.lower():  # an HMM has no method that returns itself
         return cast("Model", model)
-    if not hasattr(model, name) or only not in (None, type(model).__name__):
-        raise ModelError(f"{model!r} cannot be turned into {target!r}")
+    if not _leads(model, target):
+        possible = ", ".join(other for other in WAYS if _leads(model, other))
+        raise ModelError(f"{model!r} cannot be turned into {target!r}; it can into {possible}, minimal")
+    name, options, _ = WAYS[target]
     return cast("Model", getattr(model, name)(**options))
+
+
+def _leads(model: Any, target: str) -> bool:
+    name, _, only = WAYS[target]
+    return hasattr(model, name) and only in (None, type(model).__name__)

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
-from hqmm.cli.options import data_argument, json_option, model_argument, naming, read_beginnings, reading_options
+from hqmm.cli.options import (
+    data_argument,
+    json_option,
+    model_argument,
+    naming,
+    output_option,
+    read_beginnings,
+    reading_options,
+)
 
 if TYPE_CHECKING:
     from hqmm._typing import AnyArray
@@ -18,12 +27,10 @@ if TYPE_CHECKING:
 @click.command()
 @model_argument
 @data_argument()
-@click.option(
-    "--output", type=click.Path(dir_okay=False), help="Write the whole states to a file of NumPy (.npz)."
-)
+@output_option("Write the whole states to a file of NumPy (.npz).", required=False)
 @reading_options
 @json_option
-def filter(model: str, data: str, output: str | None, as_json: bool, **reading: Any) -> None:
+def filter(model: str, data: str, output: Path | None, as_json: bool, **reading: Any) -> None:
     """Follow the state of MODEL along the sequences of DATA (- is standard input).
 
     One line tells the state after one symbol: probabilities of an HMM's states and of a hybrid model's labels, the
@@ -39,7 +46,7 @@ def filter(model: str, data: str, output: str | None, as_json: bool, **reading: 
         with naming(number):
             states.append(chosen.filter(row))
     if output is not None:
-        with open(output, "wb") as file:
+        with output.open("wb") as file:
             arrays: dict[str, Any] = {f"states_{number}": one for number, one in enumerate(states)}
             np.savez_compressed(file, **arrays)
         note(f"{sum(map(len, states))} states written to {output}")

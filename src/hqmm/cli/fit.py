@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import warnings
 from pathlib import Path
@@ -10,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hqmm.cli.learning import learning_options
-from hqmm.cli.options import READING, data_argument, json_option, reading_options, seed_option
+from hqmm.cli.options import (
+    READING,
+    OutputFile,
+    data_argument,
+    json_option,
+    output_option,
+    reading_options,
+    seed_option,
+)
 from hqmm.cli.remembering import Remembering
 from hqmm.errors import HqmmError, NegativeProbabilityError
 
@@ -29,20 +38,18 @@ def validation(text: str) -> float | str:
     except ValueError:
         return text
     if not 0 < share < 1:
-        raise ValueError
+        raise click.BadParameter(f"{text} is not between 0 and 1; give the share to hold out, or a file")
     return share
 
 
 @click.command(cls=Remembering)
 @data_argument()
-@click.option(
-    "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Model file to write."
-)
+@output_option("Model file to write.")
 @learning_options
 @click.option(
     "--validation", type=validation, metavar="SHARE|FILE", help="Held-out data: the best iterate on it is kept."
 )
-@click.option("--history", type=click.Path(dir_okay=False, path_type=Path), help="Write the history as CSV.")
+@click.option("--history", type=OutputFile(), help="Write the history as CSV.")
 @click.option("--resume", is_flag=True, help="Continue an interrupted fit.")
 @seed_option
 @reading_options
@@ -72,8 +79,6 @@ def fit(
     from hqmm.cli.output import show_facts, waiting
     from hqmm.models import save
 
-    if not output.parent.is_dir():
-        raise click.ClickException(f"there is no folder {output.parent} to write {output.name} into")
     reading = {name: options.pop(name) for name in READING}
     estimator = make_estimator(**options, random_state=seed)
     if history is not None and "learner" not in estimator.get_params():
@@ -94,11 +99,13 @@ def fit(
         checkpoint.explain(None, context.meta["arguments"])
     result = getattr(estimator, "result_", None)
     save(estimator.model_, output)
+    interrupted = result is not None and result.reason == "interrupted"
+    if not interrupted:
+        checkpoint.remove()
     if history is not None:
         _write_history(estimator, history)
-    if result is not None and result.reason == "interrupted":
+    if interrupted:
         checkpoint.explain(result, context.meta["arguments"])
-    checkpoint.remove()
     show_facts(_summary(estimator, contents, advice), as_json)
 
 
@@ -193,12 +200,10 @@ def _summary(estimator: Any, contents: Contents, advice: list[str]) -> dict[str,
     if result is not None:
         best = result.best_iteration
         held_out = float(result.history["validation"][best])
-        if held_out == held_out:
-            facts |= {
-                "validation_per_symbol": held_out,
-                "validation_description_accuracy": float(result.history["validation_da"][best]),
-            }
-        facts |= {"iterations": result.n_iter, "seconds": result.seconds, "converged": result.converged}
+        accuracy = float(result.history["validation_da"][best])
+        shown = {"validation_per_symbol": held_out, "validation_description_accuracy": accuracy}
+        facts |= {name: value for name, value in shown.items() if not math.isnan(value)}
+        facts |= {"iterations": result.n_iter, "seconds": result.seconds, "converged": estimator.converged_}
     if advice:
         facts["advice"] = "\n".join(advice)
     return facts

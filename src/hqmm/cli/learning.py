@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from hqmm.cli.options import MODEL_FILE
+
 if TYPE_CHECKING:
     from hqmm.sequences import Symbol
 
@@ -30,7 +32,7 @@ def size(text: str) -> int | str:
     if text == "auto":
         return text
     if not text.isdecimal() or int(text) < 1:
-        raise ValueError
+        raise click.BadParameter(f"{text!r} is neither a whole number from 1 up nor 'auto'")
     return int(text)
 
 
@@ -38,7 +40,7 @@ def setting(text: str) -> tuple[str, Any]:
     """Return the name and the value of NAME=VALUE; what is no number, list or truth value is a text."""
     name, separator, value = text.partition("=")
     if not separator or not name.isidentifier():
-        raise ValueError
+        raise click.BadParameter(f"{text!r} should be NAME=VALUE, as in step=0.5")
     try:
         return name, ast.literal_eval(value)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -66,7 +68,7 @@ _OPTIONS = (
     click.option("--order", type=click.IntRange(min=0), help="Symbols a Markov chain looks back."),
     click.option("--learner", type=click.Choice(LEARNERS), help="Algorithm; each model has a good one."),
     click.option("--set", "settings", type=setting, metavar="NAME=VALUE", multiple=True, help="Its settings."),
-    click.option("--start", type=click.Path(dir_okay=False), help="Model file to improve."),
+    click.option("--start", type=MODEL_FILE, help="Model file to improve."),
     click.option("--n-init", type=_POSITIVE, help="Restarts, the best of which is kept."),
     click.option("--jobs", type=_POSITIVE, help="How many of them run at once."),
     click.option("--max-iter", type=click.IntRange(min=0), help="Iterations at most."),

@@ -55,7 +55,13 @@ class LateGroup(click.Group):
         except (HqmmError, ImportError, MemoryError, OSError) as error:
             if isinstance(error, OSError) and error.errno == errno.EPIPE:
                 raise  # whoever reads has seen enough
-            raise click.ClickException(" ".join(str(error).split()) or type(error).__name__) from None
+            raise click.ClickException(_one_line(error)) from None
+
+
+def _one_line(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:  # without the number, which says nothing to people
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 @click.group(cls=LateGroup, context_settings={"help_option_names": ["-h", "--help"]})

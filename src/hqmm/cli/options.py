@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -29,7 +31,29 @@ def column(text: str) -> str | int:
     return int(text) if text.isdecimal() else text
 
 
-model_argument = click.argument("model", type=click.Path(dir_okay=False))
+class OutputFile(click.ParamType):  # type: ignore[type-arg]  # older versions have no argument
+    """A file to write; that there is no place for it is found out before the work, not after it."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path, if something can be written there."""
+        path = Path(value)
+        folder = path.parent
+        if path.is_dir():
+            self.fail(f"{path} is a folder; name a file in it", param, ctx)
+        if not folder.is_dir():
+            raise click.ClickException(f"there is no folder {folder} to write {path.name} into")
+        if not os.access(path if path.exists() else folder, os.W_OK):
+            raise click.ClickException(f"{path} cannot be written: permission denied")
+        return path
+
+
+# Whether files to read exist and may be read is for readers to say: that is no wrong usage.
+MODEL_FILE = click.Path(dir_okay=False, readable=False)
+DATA_FILE = click.Path(allow_dash=True, readable=False)
+
+model_argument = click.argument("model", type=MODEL_FILE)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
 burn_in_option = click.option(
     "--burn-in", type=click.IntRange(min=0), default=0, help="Symbols at the start of each sequence not to score."
@@ -41,7 +65,12 @@ seed_option = click.option(
 
 def data_argument(required: bool = True) -> Callable[[F], F]:
     """Return a decorator that adds the argument DATA; ``-`` is standard input."""
-    return click.argument("data", type=click.Path(allow_dash=True), required=required)
+    return click.argument("data", type=DATA_FILE, required=required)
+
+
+def output_option(help: str, required: bool = True) -> Callable[[F], F]:
+    """Return a decorator that adds --output, a file."""
+    return click.option("--output", type=OutputFile(), required=required, help=help)
 
 
 def reading_options(command: F) -> F:

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hqmm.cli.learning import LEARNERS, PARAMETERS, symbols
-from hqmm.cli.options import burn_in_option, data_argument, json_option, reading_options, seed_option
+from hqmm.cli.options import (
+    DATA_FILE,
+    OutputFile,
+    burn_in_option,
+    data_argument,
+    json_option,
+    output_option,
+    reading_options,
+    seed_option,
+)
 from hqmm.cli.remembering import Remembering
 
 if TYPE_CHECKING:
@@ -25,15 +34,13 @@ def named_range(text: str) -> tuple[str, str]:
     """Return the name and the range of NAME=RANGE."""
     name, separator, values = text.partition("=")
     if not (name and separator and values):
-        raise ValueError
+        raise click.BadParameter(f"{text!r} should be NAME=RANGE, as in states=2:6 or step=0.1:1:log")
     return name, values
 
 
 @click.command(cls=Remembering)
 @data_argument()
-@click.option(
-    "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Model file to write."
-)
+@output_option("Model file to write.")
 @click.option("--learner", type=click.Choice(LEARNERS), default="cosm", show_default=True, help="What to tune.")
 @click.option(
     "--range",
@@ -54,14 +61,14 @@ def named_range(text: str) -> tuple[str, str]:
     help="How many configurations are trained for how long.",
 )
 @click.option("--max-iter", type=_POSITIVE, default=27, show_default=True, help="Iterations of the longest.")
-@click.option("--validation", type=click.Path(allow_dash=True), help="Held-out data; a fifth of DATA by default.")
+@click.option("--validation", type=DATA_FILE, help="Held-out data; a fifth of DATA by default.")
 @burn_in_option
 @click.option("--alphabet", type=symbols, metavar="SYMBOLS", help="All that may occur: ACGT, 'x y z', or 6 (0–5).")
 @click.option("--end", is_flag=True, help="Sequences end: learn distributions of finite strings.")
 @click.option("--jobs", type=_POSITIVE, default=1, show_default=True, help="Trials at once.")
 @click.option("--storage", help="SQLite file or database that keeps the trials and lets processes share the work.")
 @click.option("--study", default="hqmm", show_default=True, help="Which study of the storage.")
-@click.option("--results", type=click.Path(dir_okay=False, path_type=Path), help="Write all trials as CSV.")
+@click.option("--results", type=OutputFile(), help="Write all trials as CSV.")
 @seed_option
 @reading_options
 @json_option
@@ -101,8 +108,6 @@ def tune(
     from hqmm.tuning import parse_range
     from hqmm.tuning import tune as search
 
-    if not output.parent.is_dir():
-        raise click.ClickException(f"there is no folder {output.parent} to write {output.name} into")
     space = {PARAMETERS.get(name, name): parse_range(text) for name, text in ranges}
     train = read_data(data, reading, alphabet=alphabet, end=end).sequences
     held_out = None

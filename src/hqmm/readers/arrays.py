@@ -14,6 +14,8 @@ from hqmm.readers.columns import ROLES, assemble, choose, numbered_rows
 from hqmm.readers.encoding import split_texts
 from hqmm.readers.source import Options, Rows, Source
 
+_BEGINNINGS = (b"\x93NUMPY", b"PK")  # of .npy, and of .npz, which is a zip file
+
 
 def read_npy(source: Source, options: Options) -> Rows:
     """Read an array with one sequence a row; a flat array of numbers is one sequence, one of texts a column."""
@@ -43,6 +45,8 @@ def read_mat(source: Source, options: Options) -> Rows:
 
 def _loaded(source: Source, expected: str) -> Any:
     """Return the array of ``.npy``, or the arrays of ``.npz`` by name."""
+    if not source.content.startswith(_BEGINNINGS):  # NumPy would take it for a pickle, and advise to trust it
+        raise DataError(f"{source.name} is not a file of NumPy; is it of another format?")
     try:
         found = np.load(io.BytesIO(source.content), allow_pickle=False)
         kind = "npy" if isinstance(found, np.ndarray) else "npz"
