@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hqmm.experiments import provenance, registry
 from hqmm.experiments.claims import judge_all
@@ -77,6 +78,7 @@ def publish(progress: Progress, output: Path, scale: Scale, seed: int) -> None:
         "runs": len(progress.runs),
         "finished": progress.finished,
         "problems": sorted(set(progress.problems)),
+        "settings": _distinct(progress.runs),
         "seconds": round(seconds, 1),
         "date": provenance.today(),
         "machine": provenance.machine(),
@@ -84,6 +86,16 @@ def publish(progress: Progress, output: Path, scale: Scale, seed: int) -> None:
         "figures": redraw(experiment, rows, output) if rows else [],
     }
     write_atomically(output / f"{experiment.name}.json", json.dumps(about, indent=1).encode())
+
+
+def _distinct(runs: Iterable[Run]) -> dict[str, list[Any]]:
+    """Return every setting with all its values, in order of first appearance."""
+    found: dict[str, list[Any]] = {}
+    for run in runs:
+        for name, value in run.settings.items():
+            if value not in (known := found.setdefault(name, [])):
+                known.append(value)
+    return found
 
 
 def redraw(experiment: Experiment, rows: Rows, output: Path) -> list[str]:

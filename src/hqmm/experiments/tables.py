@@ -48,16 +48,34 @@ def written(value: Any) -> str:
     Examples
     --------
     >>> from hqmm.experiments.tables import written
-    >>> [written(value) for value in (None, True, 1234, 0.12345, 12.345678, "x")]
-    ['', 'yes', '1,234', '0.1235', '12.35', 'x']
+    >>> [written(value) for value in (None, True, 1234, 0.12345, 12.345678, 3.14e-16, "x")]
+    ['', 'yes', '1,234', '0.1235', '12.35', '3.1e-16', 'x']
     """
     if value is None or isinstance(value, bool):
         return "" if value is None else "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
+        if 0 < abs(value) < 0.00005:  # what four digits would show as nothing
+            return f"{value:.1e}"
         return f"{value:.4g}" if abs(value) >= 1 else f"{value:.4f}"
     return str(value)
+
+
+# What is not written in small letters.
+_CAPITALS = {"da": "DA", "gs": "GS", "cosm": "COSM", "cpu": "CPU"}
+
+
+def heading(column: str) -> str:
+    """Return the name of a column as readers want it.
+
+    Examples
+    --------
+    >>> from hqmm.experiments.tables import heading
+    >>> heading("best_test_da")
+    'best test DA'
+    """
+    return " ".join(_CAPITALS.get(word, word) for word in column.split("_"))
 
 
 def where(rows: Iterable[Row], **wanted: Any) -> Rows:

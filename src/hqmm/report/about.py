@@ -20,6 +20,20 @@ def read_about(experiment: Experiment, folder: Path) -> dict[str, Any] | None:
     return found
 
 
+def command(experiment: Experiment, known: dict[str, Any] | None) -> str:
+    """Return the command that makes an experiment's results alone.
+
+    Examples
+    --------
+    >>> from hqmm.experiments import registry
+    >>> from hqmm.report.about import command
+    >>> command(registry.get("clock"), {"scale": "quick", "seed": 7})
+    'hqmm reproduce clock --scale quick --seed 7'
+    """
+    scale, seed = (known["scale"], known["seed"]) if known else ("paper", 0)
+    return f"hqmm reproduce {experiment.name} --scale {scale}" + (f" --seed {seed}" if seed else "")
+
+
 def run_time(folder: Path, known: Iterable[dict[str, Any]]) -> str:
     """Return in words how long the results in a folder took.
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from hqmm.experiments.experiment import Experiment, Row, Rows
-from hqmm.experiments.tables import columns, read_csv, values, written
-from hqmm.report.about import in_words, read_about, run_time
+from hqmm.experiments.tables import columns, heading, read_csv, values, written
+from hqmm.report.about import command, in_words, read_about, run_time
 
 _SIGNS = {"holds": "✓", "does not hold": "✗", "not run": "–"}
 _NUMBER = ' class="number"'
@@ -97,7 +97,6 @@ def _section(experiment: Experiment, folder: Path) -> str:
         f'<p class="place">{escape(experiment.place)}</p>',
         f"<h3>What the paper says</h3><p>{escape(experiment.says)}</p>",
     ]
-    alone = f"hqmm reproduce {experiment.name} --scale {about['scale'] if about else 'paper'}"
     if about:
         parts += [f'<p class="problem">{escape(problem)}</p>' for problem in about["problems"]]
     if about and table.exists():
@@ -111,6 +110,7 @@ def _section(experiment: Experiment, folder: Path) -> str:
         ]
         facts = {
             "Settings": experiment.settings,
+            "At this scale": _scale(about),
             "Data": _origins(rows),
             "Run time": f"{in_words(about['seconds'])} of processor time",
             "Runs": f"{about['finished']} of {about['runs']}",
@@ -122,8 +122,14 @@ def _section(experiment: Experiment, folder: Path) -> str:
         parts.append(_facts({name: fact for name, fact in facts.items() if fact}))
     else:
         parts.append('<p class="problem">not run</p>')
-    parts.append(f"<p>Alone: <code>{alone}</code></p></section>")
+    parts.append(f"<p>Alone: <code class="command">{command(experiment, about)}</code></p></section>")
     return "\n".join(parts)
+
+
+def _scale(about: dict[str, Any]) -> str:
+    """Return what was varied at this scale, and over what; data and seeds are told beside it."""
+    told = {name: found for name, found in about.get("settings", {}).items() if name not in ("data", "seed")}
+    return "; ".join(f"{heading(name)}: {', '.join(map(written, found))}" for name, found in told.items())
 
 
 def _origins(rows: Rows) -> str:
@@ -146,7 +152,7 @@ def _facts(facts: dict[str, str]) -> str:
 
 def _table(rows: Rows) -> str:
     names = [name for name in columns(rows) if any(row.get(name) is not None for row in rows)]
-    head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in names)
+    head = "".join(f"<th>{escape(heading(name))}</th>" for name in names)
     body = "".join(f"<tr>{''.join(_cell(row, name) for name in names)}</tr>" for row in rows)
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 

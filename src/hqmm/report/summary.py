@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hqmm.experiments.experiment import Experiment, Rows
-from hqmm.experiments.tables import columns, read_csv, written
-from hqmm.report.about import in_words, read_about, run_time
+from hqmm.experiments.tables import columns, heading, read_csv, written
+from hqmm.report.about import command, in_words, read_about, run_time
 
 
 def rows_table(rows: Rows) -> str:
@@ -17,14 +17,14 @@ def rows_table(rows: Rows) -> str:
     --------
     >>> from hqmm.report import rows_table
     >>> print(rows_table([{"n": 2, "test_da": 0.25}, {"n": 3}]))
-    | n | test da |
+    | n | test DA |
     |---|---|
     | 2 | 0.2500 |
     | 3 |  |
     """
     names = columns(rows)
     lines = [
-        [name.replace("_", " ") for name in names],
+        [heading(name) for name in names],
         *([written(row.get(name)) for name in names] for row in rows),
     ]
     body = ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
@@ -89,6 +89,6 @@ def summary(experiments: Iterable[Experiment], claims: Rows, folder: Path) -> st
         parts.append(
             f"{about['scale']} scale, {about['finished']} of {about['runs']} runs, {in_words(about['seconds'])} "
             f"of processor time; {about['machine']}; {about['date']}; seed {about['seed']}. Alone: "
-            f"`hqmm reproduce {experiment.name} --scale {about['scale']}`"
+            f"`{command(experiment, about)}`"
         )
     return "\n\n".join(parts) + "\n"
