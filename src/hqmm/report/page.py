@@ -122,7 +122,7 @@ def _section(experiment: Experiment, folder: Path) -> str:
         parts.append(_facts({name: fact for name, fact in facts.items() if fact}))
     else:
         parts.append('<p class="problem">not run</p>')
-    parts.append(f"<p>Alone: <code class="command">{command(experiment, about)}</code></p></section>")
+    parts.append(f'<p>Alone: <code class="command">{command(experiment, about)}</code></p></section>')
     return "\n".join(parts)
 
 
