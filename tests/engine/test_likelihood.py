@@ -102,6 +102,8 @@ def test_wrong_arguments_are_named():
         log_likelihood(form, sequences, method="fast")
     with pytest.raises(ModelError, match="threads must be at least 1"):
         log_likelihood(form, sequences, threads=0)
+    with pytest.raises(ModelError, match=r"threads must be at least 1, not 1\.5"):
+        log_likelihood(form, sequences, threads=1.5)
     with pytest.raises(ModelError, match="burn_in must not be negative"):
         gradient(form, sequences, burn_in=-1)
     with pytest.raises(ModelError, match="float64 or float32"):

@@ -27,6 +27,7 @@ from hqmm.learning import (
     random_noom,
 )
 from hqmm.learning.driver import COLUMNS, split_validation
+from hqmm.learning.stiefel import UPDATES
 
 TRAIN = hqmm_2_6().sample(40, 40, random_state=0)
 VALIDATION = hqmm_2_6().sample(10, 60, random_state=1)
@@ -243,6 +244,18 @@ def test_a_parameter_that_is_not_finite_ends_the_fit_with_the_model_before():
     assert np.all(np.isfinite(result.model.kraus))
 
 
+@pytest.mark.parametrize("update", UPDATES)
+def test_a_step_out_of_range_ends_the_fit_with_the_model_before(update, tmp_path):
+    learner = COSM(step=0.5, decay=1e200, batch_size=10, update=update)
+    path = tmp_path / "fit.checkpoint"
+    result = fit(learner, random_hqmm(2, 6), TRAIN, random_state=0, checkpoint=path)
+    assert result.reason == "non_finite"
+    assert 1 <= result.n_iter <= 4
+    assert result.history["feasibility"][: result.best_iteration + 1].max() < 1e-9
+    assert np.isfinite(result.score)
+    assert_same_fit(result, fit(learner, random_hqmm(2, 6), TRAIN, random_state=0, checkpoint=path))
+
+
 def test_restarts_keep_the_best_and_do_not_depend_on_the_number_of_jobs():
     options = {"validation": VALIDATION, "n_init": 4, "max_iter": 4, "random_state": 0}
     one = fit(COSM(), random_hqmm(2, 6), TRAIN, n_jobs=1, **options)
@@ -258,7 +271,21 @@ def test_restarts_keep_the_best_and_do_not_depend_on_the_number_of_jobs():
         (lambda: fit(Polar(), random_hqmm(2, 6), TRAIN, burn_in=40), DataError, "nothing to score.*40 symbols.*burn-in is 40"),
         (lambda: fit(Polar(), random_hqmm(2, 6), TRAIN, validation=VALIDATION, validation_burn_in=90), DataError, "validation data"),
         (lambda: fit(Polar(), random_hqmm(2, 5), TRAIN), DataError, "is not in Alphabet"),
-        (lambda: fit(Polar(), random_hqmm(2, 6), TRAIN, n_init=0), DataError, "n_init"),
+        (lambda: fit(Polar(), random_hqmm(2, 6), TRAIN, burn_in=-1), DataError, "burn_in must be a whole number"),
+        (lambda: fit(Polar(), random_hqmm(2, 6), TRAIN, burn_in=0.5), DataError, "burn_in must be a whole number"),
+        (lambda: fit(Polar(), random_hqmm(2, 6), TRAIN, validation=TRAIN, validation_burn_in="no"), DataError, "validation_burn_in must be"),
+        (lambda: fit(Polar(), random_hqmm(2, 6), TRAIN, max_iter=2.5), DataError, "max_iter must be a whole number from 0 up"),
+        (lambda: fit(Polar(), random_hqmm(2, 6), TRAIN, n_init=0), DataError, "n_init must be a whole number from 1 up, but is 0"),
+        (lambda: fit(Polar(), random_hqmm(2, 6), TRAIN, n_jobs=0), DataError, "n_jobs must be a whole number from 1 up, or -1"),
+        (lambda: fit(Polar(), random_hqmm(2, 6), TRAIN, patience=0), DataError, "patience must be a whole number from 1 up"),
+        (lambda: fit(Polar(), random_hqmm(2, 6), TRAIN, time_limit="soon"), DataError, "time_limit must be a number from 0"),
+        (lambda: fit(Polar(), random_hqmm(2, 6), TRAIN, time_limit=np.nan), DataError, "time_limit must be a number from 0"),
+        (lambda: fit(Polar(), random_hqmm(2, 6), TRAIN, checkpoint_every=-1), DataError, "checkpoint_every must be a number from 0"),
+        (lambda: fit(Polar(), random_hqmm(2, 6), TRAIN, checkpoint="."), DataError, "checkpoint must be a file"),
+        (lambda: fit(Polar, random_hqmm(2, 6), TRAIN), DataError, "learner must be a learner, such as Polar"),
+        (lambda: fit("polar", random_hqmm(2, 6), TRAIN), DataError, "learner must be a learner, such as Polar"),
+        (lambda: fit(Polar(), None, TRAIN), ModelError, "start must be a model or draw one, not None"),
+        (lambda: fit(Polar(), lambda generator: 5, TRAIN), ModelError, "start must be a model or draw one, not 5"),
         (lambda: fit(Polar(), random_hqmm(0, 6), TRAIN), ModelError, "n_states must be"),
         (lambda: fit(Polar(), random_hqmm(2, 6, kraus_rank=0), TRAIN), ModelError, "kraus_rank must be"),
         (lambda: fit(Polar(), random_hmm(2, 6), TRAIN), ModelError, "Polar learns an HQMM"),

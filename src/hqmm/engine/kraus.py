@@ -421,12 +421,11 @@ def _plan(
 ) -> tuple[Plan, _Mixture | None]:
     """Choose a form; also return ρ₀ as a mixture, if the form is "pure"."""
     from hqmm.engine.plan import Plan
-    from hqmm.engine.threads import available
+    from hqmm.engine.threads import available, check_threads
 
     if method not in (None, *METHODS):
         raise ModelError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
-    if threads is not None and threads < 1:
-        raise ModelError(f"threads must be at least 1, not {threads}")
+    check_threads(threads)
     s, w, n, _ = K.shape
     if method == "real" or (method is None and n <= _ALWAYS_REAL):
         return Plan("real", 1, [], {}, "as asked for" if method else _REASONS["small"]), None

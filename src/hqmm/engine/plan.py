@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hqmm._typing import AnyArray, IntArray
-from hqmm.engine.threads import available
+from hqmm.engine.threads import available, check_threads
 from hqmm.errors import ModelError
 from hqmm.linear import LinearForm
 from hqmm.sequences import Sequences
@@ -214,8 +214,7 @@ def make_plan(
     """Choose form, pieces and threads; ``hqmm.engine.explain_plan`` is its public face."""
     if method is not None and method not in _LETTERS:
         raise ModelError(f"method must be one of {', '.join(_LETTERS)}, not {method!r}")
-    if threads is not None and threads < 1:
-        raise ModelError(f"threads must be at least 1, not {threads}")
+    check_threads(threads)
     asked, (dtype, letters) = np.dtype(dtype), _range(form, np.dtype(dtype))
     work = _work(form, sequences, burn_in, method, dtype)._replace(letters=letters)
     best, counts, seconds = _choose(work)

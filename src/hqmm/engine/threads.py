@@ -7,7 +7,11 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import numpy as np
+
+from hqmm.errors import ModelError
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
@@ -25,6 +29,23 @@ def available() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def check_threads(threads: Any) -> None:
+    """Refuse a number of threads that is none.
+
+    Examples
+    --------
+    >>> from hqmm import ModelError
+    >>> from hqmm.engine.threads import check_threads
+    >>> try:
+    ...     check_threads(0)
+    ... except ModelError as error:
+    ...     print(error)
+    threads must be at least 1, not 0
+    """
+    if threads is not None and (not isinstance(threads, int | np.integer) or threads < 1):
+        raise ModelError(f"threads must be at least 1, not {threads!r}")
 
 
 @cache

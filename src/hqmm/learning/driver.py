@@ -15,8 +15,9 @@ import numpy as np
 
 from hqmm._random import RandomState, as_generator
 from hqmm._typing import FloatArray
-from hqmm.errors import DataError
+from hqmm.errors import DataError, ModelError
 from hqmm.learning.checkpoint import Checkpoint, fingerprint
+from hqmm.learning.settings import at_least, between
 from hqmm.learning.task import Task, mean_log_likelihood
 from hqmm.metrics import accuracies_from
 from hqmm.models import Model
@@ -215,6 +216,8 @@ def fit(
     >>> result.model, result.reason
     (HMM(2 states, 6 symbols), 'max_iter')
     """
+    if not isinstance(learner, Learner):
+        raise DataError(f"learner must be a learner, such as Polar(), not {learner!r}")
     generator = as_generator(random_state)
     options = Options(
         learner.max_iter if max_iter is None else max_iter,
@@ -225,12 +228,14 @@ def fit(
         tuple(callbacks),
         progress,
     )
-    _check(options, n_init)
+    _check(options, n_init, n_jobs)
     began = time.perf_counter()
     seeds = [generator] if n_init == 1 else generator.spawn(n_init)
 
     def run(number: int) -> Fit:
         model = start(seeds[number]) if callable(start) else start
+        if not isinstance(model, Model):
+            raise ModelError(f"start must be a model or draw one, not {model!r}; see random_hqmm and random_hmm")
         task = Task(
             model.encode(data),
             burn_in,
@@ -256,14 +261,21 @@ def fit(
     )
 
 
-def _check(options: Options, n_init: int) -> None:
-    if not isinstance(options.max_iter, int | np.integer) or options.max_iter < 0:
-        raise DataError(f"max_iter must be a whole number from 0 up, but is {options.max_iter!r}")
-    if n_init < 1 or (options.patience is not None and options.patience < 1):
-        raise DataError("n_init and patience must be at least 1")
-    folder = None if options.checkpoint is None else options.checkpoint.parent
-    if folder is not None and not folder.is_dir():
-        raise DataError(f"checkpoint: there is no folder {folder} to save to; make it, or name another file")
+def _check(options: Options, n_init: Any, n_jobs: Any) -> None:
+    at_least("max_iter", options.max_iter, 0)
+    at_least("n_init", n_init, 1)
+    if n_jobs is not None and (not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
+        raise DataError(f"n_jobs must be a whole number from 1 up, or -1 for all cores, but is {n_jobs!r}")
+    if options.patience is not None:
+        at_least("patience", options.patience, 1)
+    if options.time_limit is not None:
+        between("time_limit", options.time_limit, 0, np.inf)
+    between("checkpoint_every", options.checkpoint_every, 0, np.inf)
+    path = options.checkpoint
+    if path is not None and path.is_dir():
+        raise DataError(f"checkpoint must be a file, but {path} is a folder")
+    if path is not None and not path.parent.is_dir():
+        raise DataError(f"checkpoint: there is no folder {path.parent} to save to; make it, or name another file")
 
 
 def _run_all(run: Callable[[int], Fit], count: int, n_jobs: int, interrupted: threading.Event) -> list[Fit]:
@@ -357,7 +369,7 @@ class _Run:
         before = {name: getattr(self, name) for name in ("state", *_BEST)}
         numbers, iterations = self.generator.bit_generator.state, len(self.history)
         try:
-            self.state = self.learner.advance(self.state, self.task, self.generator)
+            self.state = self._following()
             self._record()
         except KeyboardInterrupt:  # undo half an iteration, so that a resumed fit does it as if nothing had been
             vars(self).update(before)
@@ -372,6 +384,14 @@ class _Run:
         due = time.perf_counter() - self.saved >= self.options.checkpoint_every
         if self.options.checkpoint is not None and due:
             self.save()
+
+    def _following(self) -> Any:
+        """Return the state after one iteration, or one that is not finite where the numbers on the way are not."""
+        try:
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                return self.learner.advance(self.state, self.task, self.generator)
+        except (FloatingPointError, np.linalg.LinAlgError):
+            return replace(self.state, objective=np.nan)
 
     def _record(self) -> None:
         task, state = self.task, self.state

@@ -76,6 +76,8 @@ class Space(ABC):
         Without ``burn_in_gradient`` the state after the burn-in counts as a constant, as in the paper's code: that
         is cheaper, but not quite the gradient of the likelihood, and a line search would stall on it.
         """
+        if not all(np.isfinite(part).all() for part in point):
+            raise FloatingPointError("a parameter is NaN or infinite")
         result = self._gradient(
             point, sequences, burn_in=burn_in, burn_in_gradient=burn_in_gradient, threads=threads
         )

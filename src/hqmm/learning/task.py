@@ -8,6 +8,7 @@ import numpy as np
 
 from hqmm._typing import FloatArray
 from hqmm.errors import DataError
+from hqmm.learning.settings import at_least
 from hqmm.sequences import Sequences
 
 
@@ -28,8 +29,7 @@ class Task:
         ):
             if part is None:
                 continue
-            if burn_in < 0:
-                raise DataError(f"burn_in must not be negative, but is {burn_in}")
+            at_least("burn_in" if name == "training" else f"{name}_burn_in", burn_in, 0)
             if scored_symbols(part, burn_in) == 0:
                 longest = int(part.lengths.max(initial=0))
                 raise DataError(
