@@ -121,6 +121,8 @@ def test_held_out_data_choose_the_iterate():
         assert classifier.result_.best_iteration == np.argmax(classifier.history_["validation"])
     with pytest.raises(DataError, match="sequence 0: the label lazy is not one of the training data's"):
         SequenceClassifier(QUICK, objective="discriminative", validation=(X[:1], ["lazy"])).fit(X, Y)
+    with pytest.raises(DataError, match="validation must be a share between 0 and 1, or data, but is 1"):
+        SequenceClassifier(QUICK, objective="discriminative", validation=1).fit(X, Y)
 
 
 def test_a_discriminative_fit_that_has_not_converged_says_so():

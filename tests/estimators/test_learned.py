@@ -101,6 +101,18 @@ def test_a_fit_that_has_not_converged_says_so_and_advises(settings, reason, advi
     assert estimator.result_.reason == reason
 
 
+def test_the_warning_points_to_the_line_that_fits():
+    with pytest.warns(ConvergenceWarning) as caught:
+        HMMEstimator(2, max_iter=1, random_state=0).fit(DATA)
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("share", [0, 1.0, 5, -0.5])
+def test_a_share_to_set_aside_is_between_0_and_1(share):
+    with pytest.raises(ValueError, match="validation must be a share between 0 and 1, or data"):
+        HMMEstimator(2, validation=share).fit(DATA)
+
+
 def test_a_fit_that_has_converged_says_nothing():
     assert HMMEstimator(3, **QUICK).fit(DATA).converged_  # warnings are errors here
 

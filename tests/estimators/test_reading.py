@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.dtypes import StringDType
 
 from hqmm import Alphabet, DataError, HMMEstimator, MarkovChainEstimator, Sequences
 from hqmm.estimators.reading import canonical
@@ -48,6 +49,56 @@ def test_missing_symbols_are_minus_one_none_or_masked():
     assert learned(table) == expected
     assert learned([[0, None, 1, 0], *ROWS[1:]]) == expected
     assert learned(np.ma.masked_array(ROWS, mask=table == -1)) == expected
+
+
+class Column:
+    """What a column of a data frame is to NumPy."""
+
+    ndim = 1
+
+    def __init__(self, values):
+        self.values = values
+
+    def __array__(self, dtype=None, copy=None):
+        array = np.empty(len(self.values), dtype=object)
+        array[:] = self.values
+        return array
+
+
+def test_a_column_of_strings_or_lists_is_a_list():
+    texts = ["ab", "bba", "b"]
+    for form in (
+        np.array(texts),
+        np.array(texts, dtype=object),
+        np.array(texts, dtype=StringDType()),
+        Column(texts),
+    ):
+        assert learned(form) == learned(texts)
+    lists = [["one", "two"], ["two"]]
+    assert learned(Column(lists)) == learned(lists)
+
+
+def test_a_path_is_read_as_the_command_line_would(tmp_path):
+    path = tmp_path / "words.csv"
+    path.write_text("sequence,label\nab,x\nbba,y\n")
+    chain = MarkovChainEstimator(1).fit(path)
+    assert chain.model_ == learned(["ab", "bba"])
+    assert chain.score(path) == chain.score(["ab", "bba"])
+    ended = MarkovChainEstimator(1, alphabet="abc", end=True).fit(path)
+    assert ended.model_ == learned(["ab", "bba"], alphabet="abc", end=True)
+    np.testing.assert_array_equal(ended.predict_next(path), ended.predict_next(["ab", "bba"]))
+    with pytest.raises(DataError, match=r"none\.txt: no such file"):
+        chain.fit(tmp_path / "none.txt")
+    with pytest.raises(DataError, match=r"or in pathlib\.Path if it names a file"):
+        chain.fit(str(path))
+
+
+def test_a_column_of_codes_is_many_sequences_and_a_warning():
+    with pytest.warns(UserWarning, match=r"X has one column, so it holds 4 sequences of one symbol") as caught:
+        chain = MarkovChainEstimator().fit(np.array([[0], [1], [1], [0]]))
+    assert caught[0].filename == __file__
+    assert chain.model_ == learned([[0], [1], [1], [0]])
+    learned(np.array([[0]]))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,10 @@ from hqmm.models import Model
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
+
+    FRAMES = 1  # that it puts between fit and who calls it: a warning should point to the latter
 except ImportError:  # an earlier scikit-learn, whose estimators have no callbacks
+    FRAMES = 0
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Nothing."""
@@ -20,7 +23,7 @@ except ImportError:  # an earlier scikit-learn, whose estimators have no callbac
         return method
 
 
-__all__ = ["CallbackSupportMixin", "Watch", "with_callbacks"]
+__all__ = ["FRAMES", "CallbackSupportMixin", "Watch", "with_callbacks"]
 
 
 class Watch:

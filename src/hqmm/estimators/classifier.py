@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from numbers import Real
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from hqmm._typing import AnyArray, FloatArray, IntArray
 from hqmm.errors import DataError, ModelError
 from hqmm.estimators.base import SequenceEstimator, SequenceTags
 from hqmm.estimators.hqmm import HQMMEstimator
-from hqmm.estimators.learned import not_converged
+from hqmm.estimators.learned import checked_share, not_converged
 from hqmm.estimators.learners import OBJECTIVE, chosen_learner
 from hqmm.estimators.reading import read, weighted
 from hqmm.learning import ClassFit, Learner, fit_discriminative
@@ -209,9 +210,10 @@ class SequenceClassifier(SequenceTags, ClassifierMixin, BaseEstimator):  # type:
         """Return training and validation data with the numbers of their classes."""
         if self.validation is None or self.objective == "generative":
             return data, codes, None
-        if isinstance(self.validation, float):
+        if isinstance(self.validation, Real):
+            share = checked_share(self.validation)
             rows = [np.flatnonzero(codes == kind) for kind in range(len(self.classes_))]
-            pairs = [split_validation(data[chosen], self.validation, generator) for chosen in rows]
+            pairs = [split_validation(data[chosen], share, generator) for chosen in rows]
             train, held = (Sequences.concatenate([pair[part] for pair in pairs]) for part in (0, 1))
             numbers = [np.repeat(np.arange(len(pairs)), [len(pair[part]) for pair in pairs]) for part in (0, 1)]
             return train, numbers[0], (held, numbers[1])

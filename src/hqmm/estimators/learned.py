@@ -6,6 +6,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -16,9 +17,9 @@ from sklearn.utils.metaestimators import available_if
 
 from hqmm._random import as_generator
 from hqmm._typing import FloatArray
-from hqmm.errors import ModelError
+from hqmm.errors import DataError, ModelError
 from hqmm.estimators.base import SequenceEstimator
-from hqmm.estimators.callbacks import CallbackSupportMixin, Watch, with_callbacks
+from hqmm.estimators.callbacks import FRAMES, CallbackSupportMixin, Watch, with_callbacks
 from hqmm.estimators.counting import Counted
 from hqmm.estimators.learners import chosen_learner
 from hqmm.estimators.reading import canonical, read, weighted
@@ -236,8 +237,8 @@ class LearnedEstimator(CallbackSupportMixin, SequenceEstimator):  # type: ignore
         """Return training and validation data."""
         if self.validation is None:
             return data, None
-        if isinstance(self.validation, float):
-            return split_validation(data, self.validation, generator)
+        if isinstance(self.validation, Real):
+            return split_validation(data, checked_share(self.validation), generator)
         end = data.alphabet.end is not None
         return data, read(self, self.validation, data.alphabet, end, reset=False, any_width=True)
 
@@ -257,8 +258,15 @@ class LearnedEstimator(CallbackSupportMixin, SequenceEstimator):  # type: ignore
             warnings.warn(
                 not_converged(type(self).__name__, result.n_iter, result.reason),
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=3 + FRAMES,
             )
+
+
+def checked_share(share: Any) -> float:
+    """Return the share of the data to hold out; refuse numbers that are none."""
+    if not 0 < share < 1:
+        raise DataError(f"validation must be a share between 0 and 1, or data, but is {share}")
+    return float(share)
 
 
 def not_converged(name: str, n_iter: int, reason: Reason, max_iter: str = "max_iter") -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -23,8 +25,8 @@ def read(estimator: Any, X: Any, alphabet: Any, end: bool, *, reset: bool, any_w
     ----------
     estimator : estimator
         Remembers ``n_features_in_`` and the names of columns.
-    X : anything `Sequences` accepts, a data frame, or what NumPy makes an array of
-        One sequence a row.
+    X : anything `Sequences` accepts, a data frame, what NumPy makes an array of, or a path
+        One sequence a row; of a path, what `hqmm.readers.read` finds in the file.
     alphabet : Alphabet, or what `Sequences` makes one of
         Symbols.
     end : bool
@@ -34,6 +36,7 @@ def read(estimator: Any, X: Any, alphabet: Any, end: bool, *, reset: bool, any_w
     any_width : bool
         Accept tables of any number of columns.
     """
+    X = _as_list(X)
     if _is_table(X):
         X = _checked_table(estimator, X, reset, any_width)
     elif reset:
@@ -41,6 +44,8 @@ def read(estimator: Any, X: Any, alphabet: Any, end: bool, *, reset: bool, any_w
             estimator.__dict__.pop(name, None)
         if _is_rectangular(X):
             estimator.n_features_in_ = len(X[0])
+    if isinstance(X, PathLike):
+        return _from_file(X, alphabet, end)
     return Sequences(X, alphabet, end=end, allow_empty=not reset)
 
 
@@ -76,6 +81,26 @@ def shares(data: Sequences, burn_in: int) -> FloatArray:
     return np.maximum(data.lengths - burn_in, 0).astype(np.float64)
 
 
+def _from_file(path: Any, alphabet: Any, end: bool) -> Sequences:
+    from hqmm.readers import read as read_file
+
+    learns = isinstance(alphabet, str) and alphabet == "learn"  # as files do in any case
+    return read_file(path, alphabet=None if learns else alphabet, end=end).sequences
+
+
+def _as_list(X: Any) -> Any:
+    """Return a column of strings or lists, of NumPy or a data frame, as a list; all else as it is."""
+    if isinstance(X, str):
+        raise DataError(
+            "expected a collection of sequences, not one string; wrap it in a list, "
+            "or in pathlib.Path if it names a file"
+        )
+    if isinstance(X, Sequences | list | tuple) or getattr(X, "ndim", None) != 1:
+        return X
+    column = np.asarray(X)
+    return list(column) if column.dtype.kind in "OUT" else X
+
+
 def _is_table(X: Any) -> bool:
     """Return whether scikit-learn would call it a table: not what is made of Python's own sequences, or ragged."""
     if isinstance(X, Sequences | str | list | tuple | np.ma.MaskedArray):
@@ -102,6 +127,12 @@ def _checked_table(estimator: Any, X: Any, reset: bool, any_width: bool) -> Any:
         table = check_array(X, dtype="numeric", ensure_min_samples=1, input_name="X", estimator=estimator)
     else:
         table = validate_data(estimator, X, reset=reset, dtype="numeric")
+        if reset and table.shape[0] > 1 and table.shape[1] == 1:
+            warnings.warn(
+                f"X has one column, so it holds {len(table)} sequences of one symbol; "
+                "if they are one sequence, pass X.reshape(1, -1), and several as a list",
+                stacklevel=5,
+            )
     lowest = -1 if table.dtype.kind in "iu" else 0  # −1 is a missing symbol, but there are no floats missing
     if table.size and table.min() < lowest:
         place = np.unravel_index(np.argmin(table), table.shape)
