@@ -82,6 +82,15 @@ def test_sizes_that_make_no_sense_are_refused(data):
     for wrong in (0, -1, "many", 1.5):
         with pytest.raises(DataError, match="n_blocks must be"):
             fit_auto(data, n_blocks=wrong)
+    for name, wrong in {
+        "max_dimension": 0,
+        "average": 0,
+        "prior": -1,
+        "time_limit": "soon",
+        "burn_in": -1,
+    }.items():
+        with pytest.raises(DataError, match=name):
+            fit_auto(data, **{name: wrong})
 
 
 def test_mixture_weights_maximise_the_likelihood():

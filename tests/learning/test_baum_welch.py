@@ -4,7 +4,7 @@ from hmmlearn.hmm import CategoricalHMM
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hqmm import HMM, Sequences, engine
+from hqmm import HMM, DataError, Sequences, engine
 from hqmm.learning import BaumWelch, fit, random_hmm
 from hqmm.learning.task import Task
 
@@ -128,3 +128,9 @@ def test_pseudo_counts_weigh_less_the_longer_the_stream():
         unseen.append(learner.model(state, Task(data)).emission[1, 0])
     assert unseen[0] > 0.1
     assert 1 / 8002 <= unseen[-1] < 0.001
+
+
+@pytest.mark.parametrize("settings", [{"tol": "small"}, {"tol": -1}, {"prior": -1}])
+def test_wrong_settings_are_refused(settings):
+    with pytest.raises(DataError, match=next(iter(settings))):
+        BaumWelch(**settings)

@@ -273,7 +273,7 @@ def test_one_symbol_is_learned_with_certainty():
     assert result.history["train"][-1] > -0.1
 
 
-@pytest.mark.parametrize("schedule", [(), ((1, 6),), ((0, 6, 30),), ((1, 6, 30), (4, -5, 15))])
+@pytest.mark.parametrize("schedule", [(), 3, ((1, 2.5, 3),), ((1, 6),), ((0, 6, 30),), ((1, 6, 30), (4, -5, 15))])
 def test_a_wrong_schedule_is_refused(schedule):
     with pytest.raises(DataError, match="schedule must hold stages"):
         GivensSearch(schedule)

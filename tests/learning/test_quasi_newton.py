@@ -201,3 +201,5 @@ def test_what_it_cannot_learn_is_refused(data):
         fit(RiemannianLBFGS(), HMM([[1.0]], np.full((6, 1), 1 / 6)), data)
     with pytest.raises(DataError, match="memory must be a whole number from 1 up"):
         RiemannianLBFGS(memory=0)
+    with pytest.raises(DataError, match="tol must be a number from 0"):
+        RiemannianLBFGS(tol=-1e-9)

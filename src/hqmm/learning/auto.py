@@ -23,7 +23,7 @@ from hqmm.learning.driver import COLUMNS, Fit, Reason, Start, fit, split_validat
 from hqmm.learning.grow import enlarge, label_weights
 from hqmm.learning.initial import random_hybrid
 from hqmm.learning.polar import Polar
-from hqmm.learning.settings import at_least
+from hqmm.learning.settings import at_least, between
 from hqmm.learning.task import mean_log_likelihood
 from hqmm.models import HybridHQMM, MarkovChain, Model, mixture
 from hqmm.sequences import Sequences
@@ -152,6 +152,9 @@ def fit_auto(
             raise DataError(f'{name} must be "auto" or a whole number from 1 up, not {value!r}')
     at_least("max_dimension", max_dimension, 1)
     at_least("average", average, 1)
+    between("prior", prior, 0, np.finfo(float).max)
+    if time_limit is not None:
+        between("time_limit", time_limit, 0, np.inf)
     least = (1 if n_blocks == "auto" else n_blocks) * (1 if n_states == "auto" else n_states) ** 2
     max_dimension = max(max_dimension, least)
     generator = as_generator(random_state)

@@ -67,6 +67,7 @@ class BaumWelch(Learner):
     prior: float = 0.0
 
     def __post_init__(self) -> None:
+        between("tol", self.tol, 0, np.inf)
         between("prior", self.prior, 0, np.finfo(float).max)
 
     def init(self, model: Model, task: Task, generator: np.random.Generator) -> BaumWelchState:

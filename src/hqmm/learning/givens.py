@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -70,7 +71,10 @@ class GivensSearch(StiefelLearner):
     max_iter: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        stages = tuple(tuple(stage) for stage in self.schedule)
+        try:
+            stages = tuple(tuple(map(operator.index, stage)) for stage in self.schedule)
+        except TypeError:
+            stages = ()
         if not stages or any(len(stage) != 3 or min(stage) < 1 for stage in stages):
             raise DataError(
                 "schedule must hold stages (batch size, iterations, batches) of whole numbers from 1 up, "

@@ -11,6 +11,7 @@ stream goes on bit for bit. If the data can be had again in the end, finish with
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -112,14 +113,19 @@ class Polar(StiefelLearner):
     def __post_init__(self) -> None:
         at_least("sweeps", self.sweeps, 0)
         at_least("batches", self.batches, 1)
+        between("tol", self.tol, 0, np.inf)
         between("prior", self.prior, 0, np.finfo(float).max)
-        if not 0 < self.damping <= 1 or not 0 <= self.momentum < 1:
+        between("damping", self.damping, 0, 1)
+        between("momentum", self.momentum, 0, 1)
+        if self.damping == 0 or self.momentum == 1:
             raise DataError(
                 "damping must be above 0 and at most 1 and momentum from 0 to below 1, "
                 f"not {self.damping} and {self.momentum}"
             )
-        if self.memory is not None and (len(self.memory) != 2 or not all(0 <= share < 1 for share in self.memory)):
-            raise DataError(f"memory must hold two shares from 0 to below 1, not {self.memory}")
+        if self.memory is not None and not (
+            _is_pair(self.memory) and all(0 <= share < 1 for share in self.memory)
+        ):
+            raise DataError(f"memory must hold two shares from 0 to below 1, not {self.memory!r}")
 
     def _begin(self, state: StiefelState, task: Task) -> PolarState:
         start = PolarState(point=state.point, initial=state.initial, step=self.damping)
@@ -255,6 +261,10 @@ def towards(point: Point, gradient: Point, damping: float) -> Point:
         polar(part + damping * (_target(part, uphill) - part))
         for part, uphill in zip(point, gradient, strict=True)
     )
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, tuple | list) and len(value) == 2 and all(isinstance(x, int | float) for x in value)
 
 
 def _averaged(average: Point, fresh: Point, memory: float, scale: float = 1.0) -> Point:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from hqmm._typing import ComplexArray, FloatArray, IntArray
-from hqmm.learning.settings import at_least
+from hqmm.learning.settings import at_least, between
 from hqmm.learning.space import Evaluation, Point, Space
 from hqmm.learning.stiefel import euclidean_tangent, polar
 from hqmm.learning.stiefel_learner import StiefelLearner, StiefelState, largest_error
@@ -149,6 +149,7 @@ class RiemannianLBFGS(ObjectiveLearner):
 
     def __post_init__(self) -> None:
         at_least("memory", self.memory, 1)
+        between("tol", self.tol, 0, np.inf)
 
     def start(self, state: StiefelState, objective: Objective) -> LBFGSState:
         """Return the value and gradient at the point of a state, with nothing remembered."""
