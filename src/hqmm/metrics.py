@@ -74,4 +74,6 @@ def description_accuracy(model: Model, sequences: Any, burn_in: int = 0, squash:
     0.19
     """
     data = model.encode(sequences)
+    if not np.any(data.weights):
+        raise DataError("there is no mean: no sequence has a weight above zero")
     return float(np.average(description_accuracies(model, data, burn_in, squash), weights=data.weights))

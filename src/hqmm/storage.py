@@ -86,6 +86,8 @@ def write_atomically(path: Path, content: bytes) -> Path:
     >>> write_atomically(Path(tempfile.mkdtemp()) / "note", b"safe").read_bytes()
     b'safe'
     """
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path}: there is no folder {path.parent}; make it first")
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -91,6 +91,11 @@ def test_a_missing_file_is_said_to_be_missing(path):
         load(path)
 
 
+def test_a_missing_folder_is_said_to_be_missing(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"there is no folder .*nowhere; make it first"):
+        save(hqmm_2_6(), tmp_path / "nowhere" / "a.hqmm")
+
+
 def test_only_models_are_saved(path):
     with pytest.raises(TypeError, match="takes a model"):
         save({"transition": 1}, path)

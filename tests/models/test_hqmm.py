@@ -144,6 +144,17 @@ def test_decoding_finds_the_best_path_of_all():
     assert score(list(model.decode(word))) == pytest.approx(score(best), rel=1e-12)
 
 
+def test_a_basis_to_measure_in_is_unitary():
+    model = random_hqmm(np.random.default_rng(0))
+    for use in (model.smooth([0]).probabilities, model.decohere, lambda basis: model.decode([0], basis)):
+        for basis, message in (
+            (2 * np.eye(2), "basis must be unitary"),
+            (np.eye(3), r"shape \(2, 2\), not \(3, 3\)"),
+        ):
+            with pytest.raises(ModelError, match=message):
+                use(basis)
+
+
 def test_spin_measurements_repeat():
     spin = hqmm_2_6()
     assert spin.predict([3])[2] == pytest.approx(0, abs=1e-12)  # never + right after −
@@ -156,6 +167,8 @@ def test_an_unknown_form_is_refused(call, message):
         call(hqmm_2_6())
     with pytest.raises(ModelError, match="rank must be at least 1"):
         hqmm_2_6().compress(0)
+    with pytest.raises(ModelError, match=r"rank must be a whole number, not 1\.5"):
+        hqmm_2_6().compress(1.5)
 
 
 @pytest.mark.parametrize("seed", range(5))

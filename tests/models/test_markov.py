@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.zoo import plain_probability, words
 
-from hqmm import MarkovChain, ModelError, Sequences
+from hqmm import Alphabet, MarkovChain, ModelError, Sequences
 
 corpora = st.lists(st.lists(st.integers(-1, 2), min_size=1, max_size=7), min_size=1, max_size=5)
 
@@ -56,6 +57,44 @@ def test_the_walk_the_sparse_states_and_the_dense_operators_agree(data, order, s
     np.testing.assert_allclose(chain.log_likelihood(gaps), engine.log_likelihood(chain.linear, gaps), rtol=1e-9)
 
 
+def test_a_score_does_not_depend_on_what_stands_beside():
+    """Many sequences are walked side by side, few one by one, those with missing symbols on their own."""
+    rng = np.random.default_rng(0)
+    rows = [rng.integers(0, 3, length) for length in rng.integers(1, 9, 1200)]
+    rows[7], rows[1100] = [-1, 0, 0, 1, 2], [2, 1, 0, 0, -1]
+    chain = MarkovChain.from_sequences(Sequences(rng.integers(0, 3, (40, 9))), order=2)
+    data = Sequences(rows, alphabet=3)
+    for together in (data, data[8:1100]):
+        alone = [chain.log_likelihood(together[i : i + 1], burn_in=1)[0] for i in range(len(together))]
+        np.testing.assert_allclose(chain.log_likelihood(together, burn_in=1), alone, rtol=1e-12)
+    expected = [plain_probability(chain, word) for word in words(3, 7)]  # enough of them to walk side by side
+    np.testing.assert_allclose(chain.probability(words(3, 7)), expected, rtol=1e-12)
+
+
+def test_a_million_symbols_do_not_underflow():
+    chain = MarkovChain.from_transition([[0.7, 0.2], [0.3, 0.8]], [0.4, 0.6])
+    sequence = np.tile([0, 1, 1, 0], 250_000)
+    expected = np.log(0.4) + 249_999 * np.log(0.7) + 250_000 * np.log(0.3 * 0.8 * 0.2)
+    np.testing.assert_allclose(chain.log_likelihood(sequence[None])[0], expected, rtol=1e-10)
+
+
+def test_a_given_alphabet_is_kept_whatever_form_the_data_have():
+    for data in (["aab"], Sequences(["aab"]), Sequences(["aab"], alphabet="cab")):
+        assert MarkovChain.from_sequences(data, alphabet="abc") == MarkovChain.from_sequences(
+            Sequences(["aab"], alphabet="abc")
+        )
+    assert MarkovChain.from_sequences(Sequences(["aab"], alphabet="cab")).alphabet == Alphabet("cab")
+
+
+def test_an_alphabet_with_an_end_symbol_closes_raw_sequences():
+    strings = Alphabet("ab", end=True)
+    expected = MarkovChain.from_sequences(Sequences(["aab", ""], alphabet="ab", end=True))
+    for data in (["aab", ""], [["a", "a", "b", "<end>"], []]):
+        assert MarkovChain.from_sequences(data, alphabet=strings) == expected
+    cut = Sequences(["aab"], alphabet=strings)
+    assert MarkovChain.from_sequences(cut, alphabet=strings, smoothing=0).predict("aab")[2] != 1
+
+
 def test_without_smoothing_counts_are_frequencies():
     chain = MarkovChain.from_sequences(["aab", "ab"], order=1, smoothing=0)
     np.testing.assert_allclose(chain.predict("a"), [1 / 3, 2 / 3])
@@ -88,6 +127,7 @@ def test_a_large_chain_scores_though_its_operators_would_not_fit():
     ("options", "message"),
     [
         ({"order": -1}, "order must not be negative"),
+        ({"order": 1.0}, "order must be a whole number, not 1.0"),
         ({"smoothing": -1}, "from 0 up"),
         ({"smoothing": "kneser-ney"}, "'kneser-ney'"),
     ],

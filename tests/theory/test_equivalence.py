@@ -225,6 +225,16 @@ def test_liouville_distance_needs_one_dimension():
         liouville_distance(random_hqmm(np.random.default_rng(0)), hqmm_2_6())
 
 
+def test_liouville_distance_is_one_of_hqmms():
+    spin = hqmm_2_6()
+    for pair, message in (
+        ((hmm_6_6(), spin), "a must be an HQMM, not HMM"),
+        ((spin, spin.to_hybrid()), "b must be"),
+    ):
+        with pytest.raises(ModelError, match=message):
+            liouville_distance(*pair)
+
+
 def test_the_divergence_rate_of_two_coins():
     exact = 0.5 * np.log(0.5 / 0.4) + 0.5 * np.log(0.5 / 0.6)
     rate = divergence_rate(coin(0.5), coin(0.4), random_state=1)

@@ -186,12 +186,14 @@ class TestSearch:
 
 
 class TestCertify:
-    @pytest.mark.parametrize("kind", ["hmm", "hqmm", "noom", "chain"])
+    @pytest.mark.parametrize("kind", ["hmm", "hqmm", "hybrid", "noom", "chain"])
     def test_models_that_cannot_go_wrong_are_valid_by_construction(self, kind):
         certificate = certify(ZOO[kind](np.random.default_rng(0), 2, 2))
         assert certificate.verdict == "valid"
         assert certificate.searched is None
-        assert {"hmm": "HMM", "hqmm": "HQMM", "noom": "NOOM", "chain": "Markov"}[kind] in certificate.reason
+        assert {"hmm": "HMM", "hqmm": "HQMM", "hybrid": "hybrid", "noom": "NOOM", "chain": "Markov"}[
+            kind
+        ] in certificate.reason
 
     def test_an_oom_without_negative_entries_is_valid(self):
         assert certify(hmm_6_6().to_oom()).reason == "no parameter is negative"

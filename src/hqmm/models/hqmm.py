@@ -53,7 +53,7 @@ class HQMM(Model):
     def __init__(self, kraus: Any, initial: Any = None, *, alphabet: Any = None) -> None:
         K = _kraus_array(kraus)
         n = K.shape[-1]
-        rho = np.eye(n) / n if initial is None else np.asarray(initial)
+        rho = np.eye(n) / n if initial is None else _checks.numbers("HQMM", "initial", initial)
         if rho.ndim == 1:
             vector = _checks.complex_array("HQMM", "initial", rho, (n,))
             rho = np.outer(vector, vector.conj())
@@ -96,9 +96,9 @@ class HQMM(Model):
         n = round(C.shape[-1] ** 0.5)
         C = _checks.complex_array("L-HQMM", "choi", C, (None, n * n, n * n))
         _check_definition_5(C, n)
-        if initial is not None and np.asarray(initial).shape == (n * n,):
-            initial = np.asarray(initial).reshape(n, n).T
-        rho = np.eye(n) / n if initial is None else initial
+        rho = np.eye(n) / n if initial is None else _checks.numbers("L-HQMM", "initial", initial)
+        if rho.shape == (n * n,):
+            rho = rho.reshape(n, n).T
         rho = _checks.complex_array("L-HQMM", "initial", rho, (n, n))
         _checks.check_density_matrix("L-HQMM", ("i", "ii"), "initial", rho)
         kraus = [channels.canonical_kraus(matrix) for matrix in C]
@@ -169,8 +169,7 @@ class HQMM(Model):
         """
         from hqmm.models.compress import nearest_of_rank
 
-        if rank < 1:
-            raise ModelError(f"rank must be at least 1, but is {rank}")
+        _checks.whole_number("rank", rank, 1, ModelError)
         kraus = nearest_of_rank(self.choi(), rank, max_iter)
         return HQMM(kraus, self.initial, alphabet=self.alphabet)
 
@@ -191,7 +190,7 @@ class HQMM(Model):
         >>> hqmm_2_6().decohere().to_hmm()
         HMM(12 states, 6 symbols)
         """
-        b = self._basis(basis)
+        b = _unitary(basis, self.n_states)
         inside = b.conj().T @ self.kraus @ b
         operators = (np.abs(inside) ** 2).sum(axis=1)
         initial = np.maximum(np.einsum("ik,ij,jk->k", b.conj(), self.initial, b).real, 0)
@@ -225,13 +224,6 @@ class HQMM(Model):
         """
         twin = self.decohere(basis).linear
         return _passes.best_path(twin.operators, twin.initial, self.alphabet.encode(sequence))
-
-    def _basis(self, basis: Any) -> ComplexArray:
-        n = self.n_states
-        b = _checks.complex_array("HQMM", "basis", np.eye(n) if basis is None else basis, (n, n))
-        if np.abs(b.conj().T @ b - np.eye(n)).max() > _checks.TOLERANCE:
-            raise ModelError("HQMM: basis must be unitary, with one basis vector in each column")
-        return b
 
     def to_oom(self, form: str = "real") -> OOM:
         """Return an equivalent general OOM of dimension n² (Theorem 1).
@@ -299,20 +291,30 @@ class PastQuantumState:
         >>> hqmm_2_6().smooth([0]).probabilities()
         array([[1., 0.]])
         """
-        b = np.eye(self.states.shape[-1]) if basis is None else np.asarray(basis)
+        b = _unitary(basis, self.states.shape[-1])
         before = np.einsum("ib,tij,jb->tb", b.conj(), self.states, b).real
         after = np.einsum("ib,tij,jb->tb", b.conj(), self.effects, b).real
         joint: FloatArray = np.maximum(before, 0) * np.maximum(after, 0)
         return joint / joint.sum(axis=1, keepdims=True)
 
 
+def _unitary(basis: Any, n: int) -> ComplexArray:
+    """Return a basis as the columns of a unitary matrix, the standard one by default."""
+    b = _checks.complex_array("HQMM", "basis", np.eye(n) if basis is None else basis, (n, n))
+    if np.abs(b.conj().T @ b - np.eye(n)).max() > _checks.TOLERANCE:
+        raise ModelError("HQMM: basis must be unitary, with one basis vector in each column")
+    return b
+
+
 def _kraus_array(kraus: Any) -> ComplexArray:
     """Return Kraus operators as (s, w, n, n), padding symbols that have fewer with zeros."""
-    if isinstance(kraus, list | tuple) and all(np.ndim(K) == 3 for K in kraus):
-        arrays = [np.asarray(K) for K in kraus]
-        rank = max([1, *(len(K) for K in arrays)])
-        kraus = [np.concatenate([K, np.zeros((rank - len(K), *K.shape[1:]))]) for K in arrays]
-    array = np.asarray(kraus)
+    if isinstance(kraus, list | tuple):
+        arrays = [_checks.numbers("HQMM", f"kraus[{symbol}]", K) for symbol, K in enumerate(kraus)]
+        if all(K.ndim == 3 for K in arrays):
+            rank = max([1, *(len(K) for K in arrays)])
+            arrays = [np.concatenate([K, np.zeros((rank - len(K), *K.shape[1:]))]) for K in arrays]
+        kraus = arrays
+    array = _checks.numbers("HQMM", "kraus", kraus)
     if array.ndim == 3:
         array = array[:, None]
     K = _checks.complex_array("HQMM", "kraus", array, (None, None, None, None))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +15,7 @@ from hqmm.models import _checks
 from hqmm.models.base import Model, Process
 from hqmm.models.hybrid import HybridHQMM, hybrid_from_probabilities
 from hqmm.models.oom import OOM
-from hqmm.sequences import Sequences
+from hqmm.sequences import Alphabet, Sequences
 
 DENSE_LIMIT = 50_000_000
 
@@ -53,14 +54,18 @@ class MarkovChain(Model):
 
     def __init__(self, probabilities: Any, successors: Any, order: Any = 1, *, alphabet: Any = None) -> None:
         P = _checks.real_array("MarkovChain", "probabilities", probabilities, (None, None))
-        following = _checks.real_array("MarkovChain", "successors", successors, P.shape).astype(np.int64)
-        following.setflags(write=False)
-        if np.any((following < 0) | (following >= len(P)) | (following != np.asarray(successors))):
+        given = _checks.real_array("MarkovChain", "successors", successors, P.shape)
+        if np.any((given < 0) | (given >= len(P)) | (given != np.round(given))):
             raise ModelError(f"MarkovChain: successors must be whole numbers from 0 to {len(P) - 1}")
+        following = given.astype(np.int64)
+        following.setflags(write=False)
         _checks.check_non_negative("MarkovChain", "i", "probabilities", P)
         worst = int(np.argmax(np.abs(P.sum(axis=1) - 1)))
         _checks.check_sums_to_one("MarkovChain", "ii", f"probabilities[{worst}]", P[worst])
-        depth = np.array(order, dtype=np.int64)
+        longest = _checks.real_array("MarkovChain", "order", order, ())
+        if not (longest >= 0 and longest == np.round(longest)):
+            raise ModelError(f"MarkovChain: order must be a whole number from 0 up, not {longest}")
+        depth = longest.astype(np.int64)
         depth.setflags(write=False)
         self._set(alphabet, P.shape[1], probabilities=P, successors=following, order=depth)
 
@@ -95,6 +100,8 @@ class MarkovChain(Model):
         smoothing : "witten-bell" or float
             Witten–Bell interpolates each context with the one that forgets its oldest symbol, down to the uniform
             distribution. A number is added to every count; contexts never seen forget their oldest symbol.
+        alphabet : Alphabet, optional
+            The symbols; by default those of the data. One with an end symbol closes raw sequences, as in scoring.
 
         Examples
         --------
@@ -104,9 +111,8 @@ class MarkovChain(Model):
         """
         from hqmm.models.contexts import count_contexts, smooth
 
-        data = sequences if isinstance(sequences, Sequences) else Sequences(sequences, alphabet=alphabet)
-        if order < 0:
-            raise ModelError(f"order must not be negative, but is {order}")
+        _checks.whole_number("order", order, 0, ModelError)
+        data = Sequences(sequences, alphabet, end=isinstance(alphabet, Alphabet) and alphabet.end is not None)
         tree = count_contexts(data, order)
         swap = np.arange(len(tree.shorter))
         swap[[0, tree.start]] = [tree.start, 0]  # the chain starts in its state 0
@@ -145,8 +151,17 @@ class MarkovChain(Model):
         return result
 
     def _log_likelihood(self, sequences: Sequences, burn_in: int) -> FloatArray:
-        if sequences.has_missing:
-            return np.array([self._score_with_missing(row, burn_in) for row in sequences])
+        if not sequences.has_missing:
+            return self._score_whole(sequences, burn_in)
+        places = np.flatnonzero(sequences.codes == MISSING)
+        gapped = np.zeros(len(sequences), dtype=np.bool_)
+        gapped[np.searchsorted(sequences.offsets, places, side="right") - 1] = True
+        scores = np.empty(len(sequences))
+        scores[~gapped] = self._score_whole(sequences[~gapped], burn_in)
+        scores[gapped] = [self._score_with_missing(row, burn_in) for row in sequences[gapped]]
+        return scores
+
+    def _score_whole(self, sequences: Sequences, burn_in: int) -> FloatArray:
         contexts = self._contexts_along(sequences)
         with np.errstate(divide="ignore"):
             scores = np.log(self.probabilities[contexts, sequences.codes])
@@ -156,7 +171,13 @@ class MarkovChain(Model):
         return np.bincount(owner, scores, len(sequences)).astype(np.float64)
 
     def _contexts_along(self, sequences: Sequences) -> IntArray:
-        """Return the context before every symbol: walk all sequences side by side, the longest first."""
+        """Return the context before every symbol.
+
+        Many sequences are walked side by side, the longest first; few one by one, as a step of NumPy's takes as
+        long as about a hundred of plain Python's.
+        """
+        if sequences.n_symbols < 100 * sequences.lengths.max(initial=0):
+            return np.array([context for row in sequences for context in self._walk(row)], dtype=np.int64)
         contexts = np.zeros(sequences.n_symbols, dtype=np.int64)
         rows = np.argsort(-sequences.lengths, kind="stable")
         lengths, starts = sequences.lengths[rows], sequences.offsets[:-1][rows]
@@ -167,6 +188,18 @@ class MarkovChain(Model):
             contexts[places] = state[:count]
             state[:count] = self.successors[state[:count], sequences.codes[places]]
         return contexts
+
+    def _walk(self, codes: AnyArray) -> Iterator[int]:
+        """Yield the context before every symbol of one sequence."""
+        successors, context = self._successor_lists, 0
+        for code in codes.tolist():
+            yield context
+            context = successors[context][code]
+
+    @cached_property
+    def _successor_lists(self) -> list[list[int]]:
+        result: list[list[int]] = self.successors.tolist()
+        return result
 
     def _score_with_missing(self, codes: AnyArray, burn_in: int) -> float:
         process, total = self._process, 0.0

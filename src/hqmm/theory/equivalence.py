@@ -169,6 +169,12 @@ def liouville_distance(a: HQMM, b: HQMM) -> float:
     >>> liouville_distance(HQMM(kraus), HQMM(-kraus[:, ::-1]))
     0.0
     """
+    for name, model in (("a", a), ("b", b)):
+        if not hasattr(model, "liouville"):
+            raise ModelError(
+                f"{name} must be an HQMM, not {model!r}; convert it with to_hqmm(), or compare processes with "
+                "equivalent()"
+            )
     first, second = a.liouville(), b.liouville()
     if first.shape != second.shape:
         raise ModelError(

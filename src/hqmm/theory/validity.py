@@ -30,6 +30,7 @@ _BY_CONSTRUCTION = {
     "MarkovChain": "a Markov chain's probabilities are products of non-negative numbers",
     "NOOM": "a NOOM's probabilities are squared norms (Definition 4)",
     "HQMM": "an HQMM's probabilities are traces of positive semi-definite matrices (Definition 6)",
+    "HybridHQMM": "a hybrid's probabilities are traces of positive semi-definite matrices, added up over labels",
 }
 
 
