@@ -343,7 +343,7 @@ def draw(rows: Rows) -> dict[str, Figure]:
 
 
 def table(rows: Rows) -> Rows:
-    """Return the worst of each part."""
+    """Return the worst of each part, the HMMs of the clock, and how many candidates fail."""
     shown: Rows = []
     for (source, target), same in groups(where(rows, part="inclusion"), "source", "target").items():
         shown.append(
@@ -358,8 +358,21 @@ def table(rows: Rows) -> Rows:
         difference = _worst(same, "difference")
         shown.append({"what": f"HQMM through {form}", "models": len(same), "largest difference": difference})
     shown += [
-        {"what": f"HMM, n = {row['n']}, and the clock", "models": 1, "largest difference": row["difference"]}
+        {
+            "what": f"HMM, n = {row['n']}, and the clock",
+            "models": 1,
+            "largest difference": row["difference"],
+            "nats per symbol": row["divergence"],
+        }
         for row in best_hmms(rows)
+    ]
+    shown += [
+        {
+            "what": f"OOM candidates, noise {row['noise']:g}",
+            "models": row["count"],
+            **{name: row[name] for name in ("valid", "invalid", "undecided")},
+        }
+        for row in sorted(where(rows, part="candidates"), key=lambda row: row["noise"])
     ]
     return shown
 

@@ -189,7 +189,7 @@ EXPERIMENT = Experiment(
     execute=execute,
     draw=draw,
     see=see,
-    table=table,
+    table=lambda rows: [{**row, "set": NAMES[row["set"]]} for row in table(rows)],
     claims=(
         Claim(
             "Appendix C, figure 7a",

@@ -340,7 +340,7 @@ EXPERIMENT = Experiment(
             "The estimated speedup to COSM's own DA is more than 150 for the largest model",
             more_than_150,
             "The line is laid through the steps of Givens search at the moment when COSM has converged. Both are "
-            "compiled here, and COSM needs less than a second or two: by then Givens search has done few steps, "
+            "compiled here, and COSM needs a second or two: by then Givens search has done few steps, "
             "its first and steepest, and the line rises much faster than the search ever will again. How far off "
             "the estimate is, the measured ratio shows.",
         ),

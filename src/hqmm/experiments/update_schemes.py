@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hqmm.experiments import protocol
 from hqmm.experiments.experiment import Claim, Experiment, Row, Rows, Run, Scale, Verdict
@@ -16,6 +16,14 @@ if TYPE_CHECKING:
 
 PAPERS = ("wen-yin", "jiang-dai", "gradient-projection")
 SCHEMES = (*PAPERS, "polar", "qr", "newton-schulz")
+LABELS = {
+    "wen-yin": "Wen–Yin",
+    "jiang-dai": "Jiang–Dai",
+    "gradient-projection": "gradient projection",
+    "polar": "polar",
+    "qr": "QR",
+    "newton-schulz": "Newton–Schulz",
+}
 NAMES = {"hmm": "data of the HMM", "hqmm": "data of the HQMM"}
 NINE = tuple((n, w) for n in (2, 4, 6) for w in (1, 3, 6))
 # For each scale: the models (n, w), epochs, the data sets.
@@ -75,7 +83,8 @@ def draw(rows: Rows) -> dict[str, Figure]:
             cost = [
                 median(row["ms_per_epoch"] for row in where(by_size, n=n, w=w, scheme=scheme)) for n, w in labels
             ]
-            axes.plot(range(len(labels)), cost, color=colours[scheme], marker="o", label=scheme, linewidth=1.2)
+            style: dict[str, Any] = {"color": colours[scheme], "marker": "o", "linewidth": 1.2}
+            axes.plot(range(len(labels)), cost, label=LABELS[scheme], **style)
         axes.set_xticks(range(len(labels)), [f"{n},6,{w}" for n, w in labels], fontsize=8)
         axes.set_ylim(bottom=0)
         axes.legend(fontsize=8)
@@ -97,7 +106,7 @@ def _draw_curves(rows: Rows, x: str, colours: dict[str, str]) -> Figure:
                 axes.plot([row[x] for row in curve], heights, styles[scheme], color=colours[scheme], linewidth=1.2)
             figures.note(axes, heights[-1], f"({n}, 6, {w})")
         for scheme in SCHEMES:
-            axes.plot([], [], styles[scheme], color=colours[scheme], label=scheme)
+            axes.plot([], [], styles[scheme], color=colours[scheme], label=LABELS[scheme])
         if x == "seconds":
             axes.set_xscale("log")
             axes.xaxis.set_major_formatter("{x:g}")
@@ -135,6 +144,11 @@ def table(rows: Rows) -> Rows:
     return found
 
 
+def shown(rows: Rows) -> Rows:
+    """Return the table with names for readers."""
+    return [{**row, "set": NAMES[row["set"]], "scheme": LABELS[row["scheme"]]} for row in table(rows)]
+
+
 def see(rows: Rows) -> str:
     """Say how far the schemes differ in quality and in time."""
     papers, others = _spreads(rows, PAPERS), _spreads(rows, SCHEMES)
@@ -165,7 +179,7 @@ def _relative_times(rows: Rows) -> dict[str, float]:
 
 
 def _times(rows: Rows) -> str:
-    named = ", ".join(f"{scheme} {ratio:.2f}" for scheme, ratio in _relative_times(rows).items())
+    named = ", ".join(f"{LABELS[scheme]} {ratio:.2f}" for scheme, ratio in _relative_times(rows).items())
     return f"Time of an epoch relative to Wen–Yin (median): {named}."
 
 
@@ -187,7 +201,7 @@ def similar_quality(rows: Rows) -> Verdict:
 def similar_speed(rows: Rows) -> Verdict:
     """Ask whether the paper's three schemes take about the same time for an epoch."""
     times = {scheme: ratio for scheme, ratio in _relative_times(rows).items() if scheme in PAPERS}
-    measured = ", ".join(f"{scheme} {ratio:.2f}" for scheme, ratio in times.items())
+    measured = ", ".join(f"{LABELS[scheme]} {ratio:.2f}" for scheme, ratio in times.items())
     return Verdict(f"relative to Wen–Yin: {measured}", max(times.values()) <= SIMILAR_TIME * min(times.values()))
 
 
@@ -206,7 +220,7 @@ def two_are_one(rows: Rows) -> Verdict:
     final = max(apart)
     measured = (
         f"validation DA differs by at most {max(apart[1]):.1e} after the first epoch, {max(apart[final]):.1e} "
-        f"after epoch {final}, over {len(apart[1])} models"
+        f"after epoch {final}, when rounding has grown from step to step; {len(apart[1])} models"
     )
     return Verdict(measured, max(apart[1]) < ROUNDING)
 
@@ -214,7 +228,7 @@ def two_are_one(rows: Rows) -> Verdict:
 def wen_yin_fastest(rows: Rows) -> Verdict:
     """Ask whether Wen–Yin is the fastest of the three."""
     times = {scheme: ratio for scheme, ratio in _relative_times(rows).items() if scheme in PAPERS}
-    measured = ", ".join(f"{scheme} {ratio:.2f}" for scheme, ratio in times.items())
+    measured = ", ".join(f"{LABELS[scheme]} {ratio:.2f}" for scheme, ratio in times.items())
     return Verdict(f"relative to Wen–Yin: {measured}", min(times, key=lambda scheme: times[scheme]) == "wen-yin")
 
 
@@ -234,7 +248,7 @@ EXPERIMENT = Experiment(
     execute=execute,
     draw=draw,
     see=see,
-    table=table,
+    table=shown,
     claims=(
         Claim(
             "Appendix B",
