@@ -112,6 +112,19 @@ def test_a_fit_killed_with_sigkill_goes_on_bit_for_bit(tmp_path):
     assert resumed.history["seconds"][-1] > resumed.history["seconds"][7]  # the time before the kill counts
 
 
+def test_restarts_that_run_at_once_are_resumed_each_where_it_was(tmp_path):
+    options = {"validation": VALIDATION, "random_state": 5, "n_init": 3}
+    learner, start = COSM(batch_size=10), random_hqmm(2, 6)
+    path = tmp_path / "fit.checkpoint"
+    fit(learner, start, TRAIN, max_iter=3, n_jobs=2, checkpoint=path, **options)
+    (tmp_path / "fit.checkpoint.1").unlink()  # killed before its first
+    resumed = fit(learner, start, TRAIN, max_iter=6, n_jobs=2, checkpoint=path, **options)
+    whole = fit(learner, start, TRAIN, max_iter=6, **options)
+    for one, other in zip(whole.restarts, resumed.restarts, strict=True):
+        assert_same_fit(one, other)
+    assert_same_fit(whole, resumed)
+
+
 def test_a_checkpoint_of_another_fit_is_refused(tmp_path):
     path = tmp_path / "fit.checkpoint"
     fit(COSM(), random_hqmm(2, 6), TRAIN, max_iter=1, checkpoint=path, random_state=0)
@@ -132,6 +145,20 @@ def test_an_interrupt_ends_all_restarts_with_what_they_have():
     result = fit(Polar(sweeps=0), random_hqmm(2, 6), TRAIN, n_init=3, random_state=0, callbacks=[interrupt])
     assert result.reason == "interrupted"
     assert [one.n_iter for one in result.restarts] == [3, 0, 0]
+
+
+def test_a_fit_that_was_interrupted_says_so_even_if_its_best_restart_converged():
+    calls = itertools.count(1)
+
+    def interrupt(row, model):
+        if row["iteration"] == 1 and next(calls) == 2:
+            raise KeyboardInterrupt
+
+    learner = Polar(sweeps=0, tol=1e-3)
+    result = fit(learner, random_hqmm(2, 6), TRAIN, n_init=2, random_state=0, callbacks=[interrupt])
+    assert [one.reason for one in result.restarts] == ["converged", "interrupted"]
+    assert result.score == result.restarts[0].score
+    assert result.reason == "interrupted"
 
 
 @pytest.mark.parametrize("where", ["advance", "model"])

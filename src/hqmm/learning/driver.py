@@ -252,7 +252,7 @@ def fit(
     best = max(fits, key=lambda one: one.score)
     return Fit(
         best.model,
-        best.reason,
+        "interrupted" if options.interrupted.is_set() else best.reason,
         best.history,
         best.best_iteration,
         sum(one.seconds for one in fits),
