@@ -72,6 +72,21 @@ def test_processes_that_disagree_do_not_share_a_study(tmp_path):
         tune(data[:10], schedule=Schedule.halving(1, 1), **options, study_name="mine")
 
 
+def test_a_study_that_another_process_begins_at_the_same_moment_is_shared(tmp_path, monkeypatch):
+    options = {"storage": tmp_path / "trials.db", "random_state": 3}
+    get_trials, found = optuna.Study.get_trials, []
+
+    def after_the_other(study, *args, **keywords):
+        if not found:
+            found.append(None)
+            found[0] = search(evaluate, SPACE, SCHEDULE, **options)  # the other process
+        return get_trials(study, *args, **keywords)
+
+    monkeypatch.setattr(optuna.Study, "get_trials", after_the_other)
+    assert search(evaluate, SPACE, SCHEDULE, **options) == found[0]
+    assert len(load(options["storage"]).trials) == SCHEDULE.n_trials
+
+
 def test_a_failed_configuration_stays_failed(tmp_path):
     def fails(trial):
         if trial.configuration == 1:

@@ -97,8 +97,10 @@ class StudyLedger(Ledger):
             )
         where = f"the study {name!r} in {without_password(storage)}"
         text = json.dumps(plan, sort_keys=True)
+        # in this order: another process may be beginning the same study, and writes its plan before its first trial
+        has_trials = bool(study.get_trials(deepcopy=False))
         if "plan" not in study.user_attrs:
-            if study.get_trials(deepcopy=False):
+            if has_trials:
                 raise DataError(f"{where} was not made by hqmm; give study_name another name")
             study.set_user_attr("seed", seed or 0)
             study.set_user_attr("plan", text)
