@@ -9,8 +9,9 @@ numbers (padded to whole vectors) for its state and about 60 bytes for its place
 A sequence too long for that goes alone: one state in 256 kB of them is kept, the others are computed twice.
 
 ``dtype=np.float32`` halves the memory and nearly doubles the speed; log-likelihoods are then good to about
-1e-6 for each symbol (relative to its probability), gradients to about 1e-4 of their largest entry. A state may be
-lost in it whose weight is below 1e-19 of the others' (in words of symbols 1e-150, otherwise 1e-300).
+1e-6 for each symbol (relative to its probability), gradients to about 1e-4 of their largest entry, unless
+probabilities are small differences of large numbers. A state may be lost in it whose weight is below
+1e-19 of the others' (in words of symbols 1e-150, otherwise 1e-300).
 
 A plan avoids words, or float32, where the sizes of the operators are out of their range. A step that leaves it
 nevertheless is noticed, and its sequence computed again, symbol by symbol in float64, before it counts as
