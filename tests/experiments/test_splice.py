@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hqmm import Sequences
-from hqmm.datasets import Splice, splice
+from hqmm.datasets import DataUnavailableError, Splice, splice
 from hqmm.experiments import splice as about
 from hqmm.experiments.tables import where
 
@@ -27,6 +27,24 @@ def junctions(monkeypatch):
     data = Splice(Sequences(texts, alphabet="ACGT"), labels, "made up")
     monkeypatch.setattr(about, "junctions", lambda: data)
     return data
+
+
+def test_a_file_that_cannot_be_had_is_looked_for_once(monkeypatch):
+    attempts = []
+
+    def nowhere():
+        attempts.append(None)
+        raise DataUnavailableError("no network")
+
+    monkeypatch.setattr(about, "load_splice", nowhere)
+    about._looked_for.cache_clear()
+    try:
+        for _ in range(3):
+            with pytest.raises(DataUnavailableError, match="no network"):
+                about.junctions()
+    finally:
+        about._looked_for.cache_clear()
+    assert len(attempts) == 1
 
 
 def test_a_fold_holds_a_fifth_of_each_label_and_all_folds_hold_everything(junctions):

@@ -86,10 +86,20 @@ def origin() -> str:
     return "authors" if "authors" in source else "UCI's text"
 
 
-@lru_cache
 def junctions() -> Splice:
-    """Return the data, read once."""
-    return load_splice()
+    """Return the data, looked for once: without a network an attempt takes as long as a server is waited for."""
+    found = _looked_for()
+    if isinstance(found, DataUnavailableError):
+        raise found
+    return found
+
+
+@lru_cache
+def _looked_for() -> Splice | DataUnavailableError:
+    try:
+        return load_splice()
+    except DataUnavailableError as error:
+        return error
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,7 @@ class StudyLedger(Ledger):
             )
         where = f"the study {name!r} in {without_password(storage)}"
         text = json.dumps(plan, sort_keys=True)
-        # in this order: another process may be beginning the same study, and writes its plan before its first trial
+        # in this order: another process that begins the same study writes its plan before its first trial
         has_trials = bool(study.get_trials(deepcopy=False))
         if "plan" not in study.user_attrs:
             if has_trials:
