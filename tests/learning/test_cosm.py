@@ -3,7 +3,8 @@ import numpy as np
 import pytest
 from autograd import grad
 
-from hqmm import DataError, Sequences
+from hqmm import HQMM, DataError, Sequences
+from hqmm.channels import nearest_isometry
 from hqmm.datasets import hqmm_2_6
 from hqmm.learning import COSM, fit, random_hqmm
 from hqmm.learning.stiefel import UPDATES
@@ -63,6 +64,28 @@ def test_every_update_scheme_learns(update):
     result = fit(COSM(update=update), random_hqmm(2, 6), data, max_iter=15, random_state=1)
     assert result.history["train"][-1] > result.history["train"][0] + 0.05
     assert result.history["feasibility"].max() < 1e-9
+
+
+@pytest.mark.parametrize("update", UPDATES)
+def test_real_operators_stay_real_and_symbols_keep_a_kraus_rank_of_their_own(update):
+    data = hqmm_2_6().sample(20, 20, random_state=0)
+    kraus = random_hqmm(2, 6, 2, real=True)(np.random.default_rng(0)).kraus.copy()
+    kraus[3:, 1] = 0.0
+    start = HQMM(nearest_isometry(kraus), np.eye(2) / 2)
+    learned = fit(COSM(batch_size=5, update=update), start, data, max_iter=5, random_state=0).model
+    assert not learned.kraus.imag.any()
+    assert not learned.initial.imag.any()
+    assert not learned.kraus[3:, 1].any()
+    assert np.abs(learned.kraus - start.kraus).max() > 0.1
+
+
+@pytest.mark.parametrize(("learn_initial", "learned"), [(None, False), (False, False), (True, True)])
+def test_the_state_before_a_burn_in_is_learned_where_that_is_asked_for(learn_initial, learned):
+    data = hqmm_2_6().sample(20, 20, random_state=0)
+    start = random_hqmm(2, 6)(np.random.default_rng(0))
+    learner = COSM(batch_size=5, learn_initial=learn_initial)
+    reached = fit(learner, start, data, burn_in=2, max_iter=2, random_state=0).model
+    assert bool(np.abs(reached.initial - start.initial).max() > 1e-3) == learned
 
 
 def test_fewer_batches_an_epoch_are_counted_as_part_of_a_pass():

@@ -46,7 +46,8 @@ class COSM(StiefelLearner):
     batches : int, optional
         Use only so many random batches in each epoch.
     learn_initial : bool, optional
-        Also learn the initial state; by default only where there is no burn-in.
+        Also learn the initial state; by default only where there is no burn-in. If true, the gradient goes through
+        the burn-in, whose end is otherwise a constant, as in the authors' code.
 
     Examples
     --------
@@ -95,7 +96,9 @@ class COSM(StiefelLearner):
         for start in starts:
             chosen = order[start : start + self.batch_size]
             batch = task.data[chosen]
-            result = space.evaluate(point, batch, task.burn_in, task.threads, burn_in_gradient=False)
+            result = space.evaluate(
+                point, batch, task.burn_in, task.threads, burn_in_gradient=bool(self.learn_initial)
+            )
             values[chosen] = result.log_likelihood
             uphill = tuple(_normalised(part) for part in result.gradient)
             if momentum:
