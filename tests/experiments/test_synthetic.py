@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from hqmm.experiments import protocol, registry, synthetic_hmm, training_time
+from hqmm.experiments import protocol, registry, synthetic_hmm, synthetic_hqmm, training_time
 from hqmm.experiments.tables import only, where
+from hqmm.learning import GivensSearch
 from hqmm.metrics import description_accuracy
 
 
@@ -56,6 +57,37 @@ def test_curves_start_before_training_and_end_after_the_last_epoch():
     rows = training_time.execute(data="generated", model="cosm", n=2, w=1, seed=0, epochs=2)
     assert [row["iteration"] for row in rows] == [0, 1, 2]
     assert only(rows, iteration=2)["test_da"] > only(rows, iteration=0)["test_da"]
+
+
+def test_both_learners_take_the_papers_batches_of_thirty(monkeypatch):
+    learners = {}
+
+    def keep(name, n, w, parts, chosen, seed, **options):
+        learners[len(learners)] = chosen
+        return []
+
+    monkeypatch.setattr(protocol, "timed", keep)
+    for model in ("cosm", "gs-30", "gs"):
+        training_time.execute(data="generated", model=model, n=2, w=1)
+    assert learners[0].batch_size == 30
+    assert {batch for batch, _, _ in learners[1].schedule} == {30}
+    assert learners[2] == GivensSearch()
+
+
+def test_sequences_that_are_not_cut_have_their_own_burn_in_and_as_many_steps(monkeypatch):
+    seen = {}
+
+    def keep(name, n, w, parts, chosen, seed, burn_in=protocol.BURN_IN, **options):
+        cut = burn_in == protocol.BURN_IN
+        seen[cut] = (parts.train.lengths.max(), burn_in, len(parts.train) / chosen.batch_size)
+        return learn(name, n, w, parts, chosen, seed, burn_in=burn_in, **options)
+
+    learn = protocol.learn
+    monkeypatch.setattr(protocol, "learn", keep)
+    for model in ("cosm", "cosm-whole"):
+        [row] = synthetic_hqmm.execute(data="generated", model=model, n=2, w=1, epochs=2)
+        assert row["iterations"] == 2
+    assert seen == {True: (300, 100, 10), False: (3000, 1000, 10)}
 
 
 def test_the_source_says_generated_where_the_authors_files_cannot_be_had(monkeypatch, tmp_path):
