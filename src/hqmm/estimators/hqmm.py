@@ -10,13 +10,14 @@ import numpy as np
 
 from hqmm._random import RandomState
 from hqmm._typing import ComplexArray
-from hqmm.estimators.learned import LearnedEstimator
+from hqmm.estimators.learned import Callbacks, LearnedEstimator
 from hqmm.estimators.learners import QUANTUM
 from hqmm.learning import Fit, Learner, random_hqmm, random_hybrid
 from hqmm.models import HQMM, NOOM, HybridHQMM, Model
 from hqmm.sequences import Alphabet, Sequences
 
 if TYPE_CHECKING:
+    from hqmm.estimators.sharded import Shards
     from hqmm.learning.auto import Choice
 
 
@@ -161,10 +162,15 @@ class HQMMEstimator(LearnedEstimator):
         data: Sequences,
         validation: Sequences | None,
         generator: np.random.Generator,
-        callbacks: list[Callable[[dict[str, float], Model], bool]],
+        callbacks: Callbacks,
+        shards: Shards | None = None,
     ) -> Fit:
         if not self._is_automatic:
-            return super()._learn(data, validation, generator, callbacks)
+            return super()._learn(data, validation, generator, callbacks, shards)
+        if shards is not None:
+            raise ValueError(
+                "sizes that are 'auto' are chosen from data in memory; name them for a corpus in shards"
+            )
         defaults = {"learner": "polar", "n_init": 1, "max_iter": None, "tol": None, "patience": None}
         defaults |= {"initial_state": "auto", "start": None, "checkpoint": None}
         for name, value in defaults.items():

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Real
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,15 +23,19 @@ from hqmm.estimators.base import SequenceEstimator
 from hqmm.estimators.callbacks import FRAMES, CallbackSupportMixin, Watch, with_callbacks
 from hqmm.estimators.counting import Counted
 from hqmm.estimators.learners import chosen_learner
-from hqmm.estimators.reading import canonical, read, weighted
+from hqmm.estimators.reading import canonical, is_corpus, read, weighted
 from hqmm.estimators.streaming import Stream, StreamLearner
 from hqmm.learning import Fit, Learner, fit
 from hqmm.learning.driver import REASONS, Reason, split_validation
 from hqmm.models import Model
 from hqmm.sequences import Alphabet, Sequences
 
+if TYPE_CHECKING:
+    from hqmm.estimators.sharded import Shards
+
 Self = TypeVar("Self", bound="LearnedEstimator")
 Start = Model | Callable[[np.random.Generator], Model]
+Callbacks: TypeAlias = list[Callable[[dict[str, float], Model], bool]]
 
 ADVICE: dict[Reason, str] = {
     "max_iter": "raise max_iter, or raise tol to be content with less",
@@ -93,8 +98,10 @@ class LearnedEstimator(CallbackSupportMixin, SequenceEstimator):  # type: ignore
 
         Parameters
         ----------
-        X : Sequences or anything it accepts, or a data frame
-            One sequence a row; of any lengths where it is not a table.
+        X : Sequences or anything it accepts, a data frame, a path, or a corpus in shards
+            One sequence a row; of any lengths where it is not a table. A
+            `~hqmm.engine.parquet.ParquetCorpus` is read shard by shard, or, where there is a current
+            ``distributed.Client``, kept in the memory of its workers.
         y : ignored
             For scikit-learn's sake.
         sample_weight : array, optional
@@ -105,9 +112,11 @@ class LearnedEstimator(CallbackSupportMixin, SequenceEstimator):  # type: ignore
         self
         """
         generator = as_generator(self.random_state)
-        train, held_out = self._held_out(self._read_training(X, sample_weight), generator)
-        watch = Watch(self, X, y, sample_weight, self._attributes)
-        result = self._learn(canonical(train), held_out, generator, watch.callbacks)
+        with self._training(X, sample_weight) as (data, shards):
+            train, held_out = self._held_out(data, generator)
+            watch = Watch(self, X, y, sample_weight, self._attributes)
+            train = canonical(train) if shards is None else train
+            result = self._learn(train, held_out, generator, watch.callbacks, shards)
         self._set_result(result)
         watch.end(result.model)
         return self
@@ -149,16 +158,51 @@ class LearnedEstimator(CallbackSupportMixin, SequenceEstimator):  # type: ignore
         model = begin(as_generator(self.random_state)) if callable(begin) else begin
         return Stream(self._learner(), model)
 
+    @contextmanager
+    def _training(self, X: Any, sample_weight: ArrayLike | None) -> Iterator[tuple[Sequences, Shards | None]]:
+        """Yield the training data; of a corpus in shards an outline, and who works on it."""
+        if not is_corpus(X):
+            yield self._read_training(X, sample_weight), None
+            return
+        from hqmm.estimators.sharded import opened
+
+        if sample_weight is not None:
+            raise DataError(
+                "sample_weight: a corpus in shards brings its own weights; see weights= of ParquetCorpus"
+            )
+        if isinstance(self.validation, Real):
+            raise DataError("validation: nothing can be set aside of a corpus in shards; pass held-out data")
+        with opened(X, self.threads) as shards:
+            self._check_alphabet(shards.outline.alphabet)
+            self.__dict__.pop("n_features_in_", None)
+            yield shards.outline, shards
+
+    def _check_alphabet(self, found: Alphabet) -> None:
+        """Refuse a corpus that is over other symbols than those the estimator was told of."""
+        if self.end and found.end is None:
+            raise DataError("end: make the corpus with end=True, too")
+        if self.alphabet is None or (isinstance(self.alphabet, str) and self.alphabet == "learn"):
+            return
+        known = Sequences([[]], self.alphabet, end=self.end, allow_empty=True).alphabet
+        if known != found:
+            raise DataError(f"alphabet: the corpus is over {found!r}; make it with alphabet={self.alphabet!r}")
+
     def _learn(
         self,
         data: Sequences,
         validation: Sequences | None,
         generator: np.random.Generator,
-        callbacks: list[Callable[[dict[str, float], Model], bool]],
+        callbacks: Callbacks,
+        shards: Shards | None = None,
     ) -> Fit:
+        learner, start = self._learner(), self._start(data.alphabet)
+        if shards is not None:
+            from hqmm.estimators.sharded import on_shards
+
+            learner, start = on_shards(learner, start, shards, self.burn_in)
         return fit(
-            self._learner(),
-            self._start(data.alphabet),
+            learner,
+            start,
             data,
             validation=validation,
             burn_in=self.burn_in,
