@@ -4,7 +4,7 @@ from scipy.optimize import minimize
 
 from hqmm import DataError, HQMMEstimator, HybridHQMM, MarkovChain, Sequences
 from hqmm.datasets import hmm_6_6, hqmm_2_6
-from hqmm.learning import fit_auto
+from hqmm.learning import auto, fit_auto
 from hqmm.learning.auto import mixture_weights
 
 QUICK = {"max_dimension": 8, "average": 2, "random_state": 0, "threads": 1}
@@ -113,6 +113,17 @@ def test_no_model_is_larger_than_asked_for(data):
     assert max(one.model.n_blocks * one.model.n_states**2 for one in tried) == 4
     given = fit_auto(data, n_states=3, kraus_rank=1, max_dimension=4, average=1, random_state=0, time_limit=1.0)
     assert given.model.n_states == 3  # what is given counts for more
+
+
+@pytest.mark.parametrize(("pays", "largest"), [(True, 8), (False, 4)])
+def test_beyond_the_cheap_dimensions_it_grows_only_where_that_gains_more_than_chance(monkeypatch, pays, largest):
+    monkeypatch.setattr(auto, "FIRST_DIMENSION", 2)
+    monkeypatch.setattr(auto, "EASY_DIMENSION", 4)
+    noise = np.random.default_rng(0).integers(0, 6, (60, 40))
+    words = ["abc", "abca", "bcd", "dda", "ab", "cba"]  # a letter depends on where in which word it stands
+    text = ["".join(np.random.default_rng(seed).choice(words, 12)) for seed in range(100)]
+    tried = fit_auto(text if pays else noise, n_states=1, max_dimension=8, average=1, random_state=0).restarts
+    assert max(one.model.n_blocks for one in tried) == largest
 
 
 def test_many_symbols_do_not_make_a_large_markov_chain(monkeypatch):

@@ -2,8 +2,9 @@
 
 Small models of several kinds (many labels or few, with one quantum dimension on each or more; from random starts
 and from a Markov chain) are learned first. Each kind grows from what it has learned for as long as held-out data
-gain. The best kinds grow again from other starts; then the best models found are refined on all data and mixed: a
-mixture of hybrid models is a hybrid model.
+gain. Steps are cheap up to dimension 64; beyond it only the two best kinds grow, while that gains more than
+chance. They grow again from other starts; then the best models found are refined on all data and mixed: a mixture
+of hybrid models is a hybrid model.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from hqmm.sequences import Sequences
 Choice: TypeAlias = int | Literal["auto"]
 
 FIRST_DIMENSION = 8  # m of the smallest models
+EASY_DIMENSION = 64  # m up to which every ladder is climbed
 HELD_OUT = 0.1
 FEWEST = 20  # sequences that are worth splitting; fewer are cut into pieces
 PRIOR = 4.0  # pseudo-count of all transitions from a label together
@@ -92,7 +94,7 @@ def fit_auto(
     kraus_rank: Choice = "auto",
     validation: Any = None,
     burn_in: int = 0,
-    max_dimension: int = 64,
+    max_dimension: int = 256,
     time_limit: float | None = None,
     average: int = 8,
     prior: float = PRIOR,
@@ -115,7 +117,8 @@ def fit_auto(
         Symbols at the start of each sequence that are not scored.
     max_dimension : int
         Largest m = k q² to consider for one model, unless sizes that are given need more; a step over the data
-        costs m² for each symbol. The result may be a mixture of several such models.
+        costs m² for each symbol. Beyond 64, growing must gain more than two standard errors of the held-out data.
+        The result may be a mixture of several such models.
     time_limit : float, optional
         Seconds after which no new model is begun. Without it, the search ends when growing no longer pays.
     average : int
@@ -165,6 +168,7 @@ def fit_auto(
     ladders = _ladders(n_blocks, n_states, kraus_rank, max_dimension)
     for ladder in search.with_chains(ladders, max_dimension) if n_blocks == "auto" else ladders:
         search.climb(ladder, prior)
+    search.climb_on(prior)
     search.learn_on()
     search.restart(RESTARTS)
     chosen, weights = search.select(average if n_blocks == "auto" else 1)
@@ -250,22 +254,48 @@ class _Search:
         k, result = self.pairs.n_contexts, []
         for ladder in ladders:
             size = ladder.sizes[0]
-            if k * size.n_states**2 <= max_dimension:
+            if k * size.n_states**2 <= min(EASY_DIMENSION, max_dimension):
                 sizes = _doubled(k, size.n_states, size.kraus_rank, max_dimension)
                 result.append(Ladder(sizes, chain=True))
             result.append(ladder)
         return result
 
     def climb(self, ladder: Ladder, prior: float, last: int | None = None) -> None:
-        """Grow a model rung by rung for as long as held-out data gain, or to the rung that is asked for."""
+        """Grow a model rung by rung: to the one asked for, or while held-out data gain and steps are cheap."""
         best: Trial | None = None
         for rung in range(len(ladder.sizes) if last is None else last + 1):
-            if self.over:
+            too_far = last is None and rung > 0 and ladder.sizes[rung].dimension > EASY_DIMENSION
+            if self.over or too_far:
                 return
             found = self._try(ladder, rung, prior, self._grown(best, ladder.sizes[rung], ladder.chain))
             if last is None and best is not None and found.score < best.score + GAIN:
                 return
             best = found
+
+    def climb_on(self, prior: float) -> None:
+        """Climb the two best ladders beyond the cheap dimensions, for as long as that gains more than chance."""
+        for best in self._leaders():
+            ladder = best.ladder
+            rungs = {one.rung: one for one in self.tried if one.ladder is ladder}
+            while best.rung + 1 < len(ladder.sizes) and best.rung + 1 not in rungs and not self.over:
+                lower = rungs.get(best.rung - 1)
+                if lower is not None and not self._gains_surely(lower, best):
+                    break
+                size = ladder.sizes[best.rung + 1]
+                best = self._try(ladder, best.rung + 1, prior, self._grown(best, size, ladder.chain))
+                rungs[best.rung] = best
+
+    def _gains_surely(self, lower: Trial, upper: Trial) -> bool:
+        """Return whether held-out data are more likely under the upper model, by more than chance."""
+        below, above = (one.fit.model.log_likelihood(self.held_out, self.burn_in) for one in (lower, upper))
+        return upper.score > lower.score and self._worse(below, above)
+
+    def _leaders(self) -> list[Trial]:
+        """Return the best models of the two best ladders."""
+        leaders: dict[int, Trial] = {}
+        for trial in self._ranked():
+            leaders.setdefault(id(trial.ladder), trial)
+        return list(leaders.values())[:2]
 
     def learn_on(self) -> None:
         """Learn on from the best model, with a weaker prior, and with a stronger one."""
@@ -277,10 +307,7 @@ class _Search:
 
     def restart(self, count: int) -> None:
         """Climb the two best ladders again from other starts, by turns, to where they were best."""
-        leaders: dict[int, Trial] = {}
-        for trial in self._ranked():
-            leaders.setdefault(id(trial.ladder), trial)
-        chosen = list(leaders.values())[:2]
+        chosen = self._leaders()
         for number in range(count):
             again = chosen[number % len(chosen)]
             self.climb(again.ladder, again.prior, again.rung)
