@@ -13,12 +13,12 @@ MODULES = {
     "expressiveness": "hqmm.experiments.expressiveness",
     "synthetic-hmm": "hqmm.experiments.synthetic_hmm",
     "training-time": "hqmm.experiments.training_time",
+    "splice": "hqmm.experiments.splice",
     "synthetic-hqmm": "hqmm.experiments.synthetic_hqmm",
     "update-schemes": "hqmm.experiments.update_schemes",
     "initialisation": "hqmm.experiments.initialisation",
     "hyperparameters": "hqmm.experiments.hyperparameters",
     "speedup": "hqmm.experiments.speedup",
-    "splice": "hqmm.experiments.splice",
     "clock": "hqmm.experiments.clock",
     "pautomac": "hqmm.experiments.pautomac",
 }
