@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from tests.engine.plain import METHODS, assert_close, random_form
 
 from hqmm import Sequences
+from hqmm.channels import random_kraus
 from hqmm.datasets import hqmm_2_6
 from hqmm.engine import evaluate, explain_plan, gradient, log_likelihood
+from hqmm.engine.kraus import linear_form
 from hqmm.linear import LinearForm
 
 exact = np.vectorize(Fraction, otypes=[object])
@@ -167,3 +169,15 @@ def test_what_is_possible_by_rounding_alone_is_not_looked_for_again(method, dtyp
     values = evaluate.log_likelihood(job)
     assert np.isneginf(values).any()
     assert len(evaluate.look_again(form, job, values)) == 0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_sign_of_what_is_below_all_range_means_nothing(method):
+    # A symbol that learning has all but forgotten: its Kraus operator is 10^-160.
+    kraus = random_kraus(3, 1, 5, random_state=1) * np.array([1e-160, 1.0, 1.0])[:, None, None, None]
+    rows = np.random.default_rng(0).integers(0, 3, (2000, 12))
+    form = linear_form(kraus, np.eye(5) / 5)
+    values = log_likelihood(form, Sequences(rows, alphabet=3), method=method)
+    common = (rows > 0).all(axis=1)
+    assert np.isfinite(values[common]).all()
+    assert (values[~common] < -700).all()

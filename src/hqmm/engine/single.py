@@ -21,6 +21,9 @@ kernel = njit(nogil=True, cache=True)
 
 FINE, ZERO, NEGATIVE, BROKEN = 0, 1, 2, 3
 
+# What is smaller has lost digits, and its sign means nothing.
+_TINY = 2.0**-1000
+
 # States between two checkpoints should fit into a core's private cache.
 _SEGMENT_BYTES = 2**18
 
@@ -119,7 +122,7 @@ def _judge(of, where, x, step):
     """Say whether a step that is not positive is zero but for rounding, negative, or not a number."""
     if not np.isfinite(step):
         return BROKEN, step
-    return (NEGATIVE if step < -ROUNDING * _bound(of, where, x) else ZERO), step / x[of.m]
+    return (NEGATIVE if step < -ROUNDING * _bound(of, where, x) - _TINY else ZERO), step / x[of.m]
 
 
 @kernel
@@ -140,7 +143,7 @@ def _was_impossible(of, tokens, start, place, X):
         row, where = (t - start) & 1, tokens[t] * of.m
         bound = _bound(of, where, X[row])
         advance(of.tiles[0], X, row, of.transposed, where, of.m, X, 1 - row, of.vectors)
-        if X[1 - row, of.m] <= ROUNDING * bound:
+        if X[1 - row, of.m] <= ROUNDING * bound + _TINY:
             return True
         settle(X, 1 - row, of.m, 1, 0.0)
     return False
