@@ -43,6 +43,12 @@ def test_training_gives_the_classifier_of_the_library(hqmm, words, classifier):
     assert "confusion" not in hqmm("classify", "test", "c.hqmm", "words.csv").stdout
 
 
+def test_inspect_says_what_is_in_a_file_of_classes(hqmm, words):
+    hqmm("classify", "train", "words.csv", "--output", "c.hqmm", *SMALL)
+    found = json.loads(hqmm("inspect", "c.hqmm", "--json").stdout)
+    assert found["class x"] == found["class y"] == "HMM(2 states, 2 symbols), prior 0.5"
+
+
 def test_one_file_for_each_class_is_the_same(hqmm, words):
     for name in ("x", "y"):
         lines = [word for word, label in zip(WORDS, LABELS, strict=True) if label == name]

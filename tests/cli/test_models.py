@@ -129,6 +129,7 @@ def test_every_command_has_help_that_says_what_it_does(hqmm, command):
     shown = hqmm(command, "--help").stdout
     assert f"Usage: hqmm {command}" in shown
     assert len(shown.splitlines()) > 5
+    assert "..." not in shown.partition("Commands:")[2], "a summary that is cut off"
     assert f"{command} " in hqmm("--help").stdout
 
 

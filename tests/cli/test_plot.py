@@ -5,7 +5,7 @@ import pytest
 
 from hqmm import HMM, save
 from hqmm.models.classes import Classes
-from hqmm.plots import StateDisplay
+from hqmm.plots import HistoryDisplay, StateDisplay
 
 
 @pytest.fixture
@@ -73,6 +73,16 @@ def test_long_sequences_are_cut_to_what_can_be_seen(hqmm, studio, monkeypatch, o
     )
     hqmm("plot", "states", "spin.hqmm", "long.txt", *options, "--output", "a.png")
     assert drawn == [length]
+
+
+def test_a_history_shows_what_was_kept(hqmm, studio, monkeypatch):
+    (studio / "h.csv").write_text("iteration,passes,train,validation\n0,1,-2,-3\n1,2,-1,-1\n2,3,-0.5,-2\n")
+    kept = []
+    monkeypatch.setattr(
+        HistoryDisplay, "plot", lambda display, **_: kept.append(display.best_iteration) or figure(display)
+    )
+    hqmm("plot", "history", "h.csv", "--output", "a.png")
+    assert kept == [1]
 
 
 def figure(display):

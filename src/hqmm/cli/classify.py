@@ -37,7 +37,10 @@ classes_argument = click.argument("classes", type=MODEL_FILE)
 
 @click.group()
 def classify() -> None:
-    """Learn to tell classes of sequences apart: one model for each class, p(class | x) ∝ prior × P(x | class)."""
+    """Learn to tell classes of sequences apart.
+
+    There is one model for each class: p(class | x) ∝ prior × P(x | class).
+    """
 
 
 @classify.command()
@@ -88,7 +91,10 @@ def train(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Learn from labelled sequences and write all models to one file."""
+    """Learn from labelled sequences.
+
+    All models go into one file.
+    """
     from hqmm.cli.classifying import Classified
     from hqmm.cli.fit import fit_quietly
     from hqmm.cli.learning import make_estimator
@@ -129,7 +135,7 @@ def train(
 @reading_options
 @json_option
 def predict(classes: str, data: str, as_json: bool, **reading: Any) -> None:
-    """Say the class of each sequence of DATA, and with what probability."""
+    """Say the class of each sequence, with probabilities."""
     from hqmm.cli.classifying import classified
     from hqmm.cli.options import names_of
     from hqmm.cli.output import show_rows
@@ -153,7 +159,7 @@ def predict(classes: str, data: str, as_json: bool, **reading: Any) -> None:
 @reading_options
 @json_option
 def test(classes: str, data: str, label: str | int | None, as_json: bool, **reading: Any) -> None:
-    """Compare the classes of labelled DATA with the predicted ones."""
+    """Compare true with predicted classes."""
     from hqmm.cli.classifying import classified
     from hqmm.cli.output import print_json, show_facts, show_rows
 

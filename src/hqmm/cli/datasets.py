@@ -42,8 +42,9 @@ def describe_(name: str, as_json: bool) -> None:
 @click.option("--output", type=click.Path(file_okay=False, path_type=Path), help="Folder; NAME by default.")
 @json_option
 def fetch(name: str, output: Path | None, as_json: bool) -> None:
-    """Write a data set to text files that the other commands read, and its true model if it has one.
+    """Write a data set to text files.
 
+    The other commands read them. The true model, if there is one, is written, too.
     What is not at hand is downloaded once, and its checksum compared.
     """
     from hqmm.cli.output import note, show_rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +12,7 @@ from hqmm.cli.options import json_option, model_argument
 
 if TYPE_CHECKING:
     from hqmm.models import Model
+    from hqmm.models.classes import Classes
 
 # Above this dimension of the real form, what needs decompositions of it is left out.
 LARGEST = 400
@@ -20,11 +22,29 @@ LARGEST = 400
 @model_argument
 @json_option
 def inspect(model: str, as_json: bool) -> None:
-    """Say what is in MODEL: class, sizes, parameters, spectrum, validity."""
+    """Say what is in MODEL: class, sizes, parameters, spectrum, validity.
+
+    Of a file that `hqmm classify train` wrote, the model of each class and the prior.
+    """
     from hqmm.cli.output import show_facts
     from hqmm.models import load
+    from hqmm.models.classes import KIND, Classes
+    from hqmm.storage import read_bundle
 
-    show_facts(_facts(load(model)), as_json)
+    if read_bundle(Path(model))[1].get("class") == KIND:
+        facts = _of_classes(Classes.load(model))
+    else:
+        facts = _facts(load(model))
+    show_facts(facts, as_json)
+
+
+def _of_classes(found: Classes) -> dict[str, Any]:
+    priors = zip(found.models.items(), found.prior.tolist(), strict=True)
+    return {
+        "class": "classes",
+        **{f"class {label}": f"{model!r}, prior {prior:.6g}" for (label, model), prior in priors},
+        "burn_in": found.burn_in,
+    }
 
 
 def _facts(model: Model) -> dict[str, Any]:

@@ -41,7 +41,10 @@ first_option = click.option(
 @click.option("--accuracy", is_flag=True, help="Description accuracy instead of log-likelihoods.")
 @picture_option
 def history(history: Path, x: str, accuracy: bool, output: Path) -> None:
-    """Draw how a fit went, from the CSV that `hqmm fit --history` wrote."""
+    """Draw how a fit went.
+
+    HISTORY is the CSV file that `hqmm fit --history` wrote.
+    """
     from hqmm.plots import HistoryDisplay
     from hqmm.plots.history import best_row
 
@@ -58,7 +61,7 @@ def history(history: Path, x: str, accuracy: bool, output: Path) -> None:
 @picture_option
 @reading_options
 def prediction(model: str, data: str, sequence: int, first: int, output: Path, **reading: Any) -> None:
-    """Draw what MODEL expects along a sequence of DATA."""
+    """Draw what a model expects along a sequence."""
     from hqmm.plots import PredictionDisplay
 
     _along(PredictionDisplay.from_model, model, data, sequence, first, output, reading)
@@ -72,7 +75,7 @@ def prediction(model: str, data: str, sequence: int, first: int, output: Path, *
 @picture_option
 @reading_options
 def states(model: str, data: str, sequence: int, first: int, output: Path, **reading: Any) -> None:
-    """Draw the state of MODEL along a sequence of DATA."""
+    """Draw the state of a model along a sequence."""
     from hqmm.plots import StateDisplay
 
     _along(StateDisplay.from_model, model, data, sequence, first, output, reading)
@@ -86,7 +89,10 @@ def states(model: str, data: str, sequence: int, first: int, output: Path, **rea
 @picture_option
 @reading_options
 def labels(model: str, data: str, sequence: int, first: int, output: Path, **reading: Any) -> None:
-    """Draw the labels of a hybrid model, or the states of an HMM, along a sequence of DATA."""
+    """Draw labels, or states of an HMM, along a sequence.
+
+    The labels are those of a hybrid model; the heights are their probabilities, given the symbols so far.
+    """
     from hqmm.plots import LabelDisplay
 
     _along(LabelDisplay.from_model, model, data, sequence, first, output, reading)
@@ -100,7 +106,10 @@ def labels(model: str, data: str, sequence: int, first: int, output: Path, **rea
 @picture_option
 @reading_options
 def bloch(model: str, data: str, sequence: int, first: int, output: Path, **reading: Any) -> None:
-    """Draw a two-dimensional state in the Bloch sphere along a sequence of DATA; a film, if FILE ends in .gif."""
+    """Draw a two-dimensional state in the Bloch sphere.
+
+    MODEL is an HQMM or a NOOM of two states, which moves along a sequence of DATA; a film, if FILE ends in .gif.
+    """
     from hqmm.plots import BlochDisplay
 
     if output.suffix.lower() != ".gif":
@@ -116,7 +125,10 @@ def bloch(model: str, data: str, sequence: int, first: int, output: Path, **read
 @model_argument
 @picture_option
 def operators(model: str, output: Path) -> None:
-    """Draw the operators of MODEL: the area of a square is an entry's magnitude, its colour the phase."""
+    """Draw the operators of a model.
+
+    The area of a square is an entry's magnitude, its colour the phase.
+    """
     from hqmm.models import load
     from hqmm.plots import OperatorDisplay
 
@@ -127,7 +139,10 @@ def operators(model: str, output: Path) -> None:
 @model_argument
 @picture_option
 def choi(model: str, output: Path) -> None:
-    """Draw the Choi spectrum of MODEL: how many Kraus operators it really uses."""
+    """Draw how many Kraus operators a model really uses.
+
+    These are the eigenvalues of each symbol's Choi matrix.
+    """
     from hqmm.models import load
     from hqmm.plots import ChoiSpectrumDisplay
 
@@ -139,7 +154,11 @@ def choi(model: str, output: Path) -> None:
 @click.option("--threshold", type=click.FloatRange(0, 1), default=0.01, show_default=True, help="Least to draw.")
 @picture_option
 def graph(model: str, threshold: float, output: Path) -> None:
-    """Draw how the states of an HMM, or the labels of a hybrid model, follow each other."""
+    """Draw how states or labels follow each other.
+
+    MODEL is an HMM, or a hybrid model, whose labels are shown. The width of an arrow is the probability of a
+    transition, the area of a disc how often a state is visited.
+    """
     from hqmm.models import load
     from hqmm.plots import GraphDisplay
 
@@ -153,7 +172,10 @@ def graph(model: str, threshold: float, output: Path) -> None:
 @picture_option
 @reading_options
 def sizes(data: str, models: tuple[str, ...], burn_in: int, output: Path, **reading: Any) -> None:
-    """Draw the description accuracy of MODELS on DATA against their size, one line for each class."""
+    """Draw how good models are against their size.
+
+    Good is the description accuracy of MODELS on DATA; there is one line for each class of models.
+    """
     from hqmm.cli.options import read_for
     from hqmm.models import Model, load
     from hqmm.plots import SizeDisplay
@@ -173,7 +195,10 @@ def sizes(data: str, models: tuple[str, ...], burn_in: int, output: Path, **read
 @picture_option
 @reading_options
 def confusion(classifier: str, data: str, label: str | int | None, output: Path, **reading: Any) -> None:
-    """Draw which classes of labelled DATA a CLASSIFIER of `hqmm classify` confuses."""
+    """Draw which classes a classifier confuses.
+
+    CLASSIFIER is what `hqmm classify train` wrote, DATA are labelled sequences.
+    """
     from hqmm.cli.classifying import classified
     from hqmm.plots import ConfusionDisplay
 
