@@ -8,6 +8,7 @@ from hqmm.learning import fit, random_hqmm, random_noom
 from hqmm.learning.adam import RiemannianAdam
 from hqmm.learning.discriminative import Conditional, fit_discriminative, log_posterior
 from hqmm.learning.quasi_newton import RiemannianLBFGS, moved, project, riemannian
+from hqmm.learning.stiefel import polar
 from hqmm.learning.task import Task
 
 SMALL = 1e-12
@@ -202,6 +203,22 @@ def test_a_noom_may_start_it_and_stays_real(data):
     assert all(np.abs(model.kraus.imag).max() == 0 for model in models.values())
 
 
+def test_a_step_that_is_not_finite_ends_training_with_the_models_before(starts, data):
+    sequences, labels = data
+
+    class Broken(RiemannianAdam):
+        def improve(self, state, objective, generator):
+            following = super().improve(state, objective, generator)
+            if following.epoch == 2:
+                polar(np.full((1, 4, 2), np.nan))
+            return following
+
+    result = fit_discriminative(starts, sequences, labels, learner=Broken(), random_state=0)
+    assert result.reason == "non_finite"
+    assert len(result.history["iteration"]) == 2
+    assert all(np.isfinite(model.kraus).all() for model in result.models.values())
+
+
 def test_what_cannot_be_trained_is_refused(starts, data):
     sequences, labels = data
     one = {"plus": starts["plus"]}
@@ -221,8 +238,10 @@ def test_what_cannot_be_trained_is_refused(starts, data):
         fit_discriminative(starts, sequences, labels, prior=[1, 1, 1])
     with pytest.raises(DataError, match="pull must not be negative"):
         fit_discriminative(starts, sequences, labels, pull=-1)
-    with pytest.raises(DataError, match="patience must be at least 1"):
+    with pytest.raises(DataError, match="patience must be a whole number from 1 up"):
         fit_discriminative(starts, sequences, labels, patience=0)
+    with pytest.raises(DataError, match="max_iter must be a whole number from 0 up"):
+        fit_discriminative(starts, sequences, labels, max_iter=-1)
     with pytest.raises(ValueError, match="monitor must be"):
         fit_discriminative(starts, sequences, labels, monitor="f1")
     with pytest.raises(DataError, match="nothing to score"):

@@ -154,5 +154,6 @@ def test_sizes_of_zero_are_refused():
     hybrid = hmm_6_6().to_hybrid()
     with pytest.raises(ModelError, match="n_blocks must be a whole number from 1 up, but is 0"):
         shrink(hybrid, n_blocks=0)
-    with pytest.raises(ModelError, match="must not be smaller"):
-        enlarge(hybrid, np.random.default_rng(0), n_states=0)
+    for wrong in (0, 1.5, "more"):
+        with pytest.raises(ModelError, match="n_states must be a whole number from 1 up"):
+            enlarge(hybrid, np.random.default_rng(0), n_states=wrong)

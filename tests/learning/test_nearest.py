@@ -91,6 +91,8 @@ def test_the_same_seed_makes_the_same_start():
     [
         (lambda: start_from(hmm_6_6(), n_states=0), "n_states must be"),
         (lambda: start_from(hmm_6_6(), kraus_rank=0), "kraus_rank must be"),
+        (lambda: start_from_counts([[0, 1]], n_states=1.5), "n_states must be"),
+        (lambda: start_from_counts([[0, 1]], 2, kraus_rank="auto"), "kraus_rank must be"),
         (lambda: start_from(hmm_6_6().to_oom(), n_blocks=3), "no labels"),
         (lambda: start_from(hqmm_2_6(), n_blocks=3)(np.random.default_rng(0)), "ask for as many"),
     ],

@@ -206,7 +206,8 @@ def test_strings_whose_starts_are_all_missing_are_refused():
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        ({"n_states": 0}, ModelError, "n_states must be at least 1"),
+        ({"n_states": 0}, ModelError, "n_states must be a whole number from 1 up"),
+        ({"n_states": 1.5}, ModelError, "n_states must be a whole number from 1 up"),
         ({"n_states": 2, "longest": -1}, DataError, "longest must be at least 0"),
     ],
 )

@@ -18,13 +18,14 @@ from numpy.typing import ArrayLike
 from hqmm._random import RandomState, as_generator
 from hqmm._typing import FloatArray, IntArray
 from hqmm.errors import DataError, ModelError
-from hqmm.learning.driver import Reason
+from hqmm.learning.driver import Reason, guarded
 from hqmm.learning.quasi_newton import (
     ObjectiveLearner,
     RiemannianLBFGS,
     Value,
     mean_value,
 )
+from hqmm.learning.settings import at_least
 from hqmm.learning.space import Evaluation, Point, space_of, start_of
 from hqmm.learning.stiefel_learner import StiefelState
 from hqmm.learning.task import Task
@@ -171,8 +172,9 @@ def fit_discriminative(
     if validation is not None:
         other = next(iter(starts.values())).encode(validation[0])
         held_out = other, _classes(validation[1], other, kinds)
-    run = _Run(chosen, objective, held_out, monitor, as_generator(random_state), began)
     limit = chosen.max_iter if max_iter is None else max_iter
+    at_least("max_iter", limit, 0)
+    run = _Run(chosen, objective, held_out, monitor, as_generator(random_state), began)
     while (reason := run.reason(limit, patience)) is None:
         try:
             run.advance()
@@ -290,8 +292,11 @@ class _Run:
         return dict(zip(COLUMNS, np.array(self.history).T, strict=True))
 
     def advance(self) -> None:
-        self.state = self.learner.improve(self.state, self.objective, self.generator)
-        self._record()
+        self.state = guarded(
+            lambda: self.learner.improve(self.state, self.objective, self.generator), otherwise=self.state
+        )
+        if np.isfinite(self.state.objective):
+            self._record()
 
     def reason(self, max_iter: int, patience: int | None) -> Reason | None:
         iteration = len(self.history) - 1
@@ -369,8 +374,8 @@ def _check_models(models: Mapping[Any, Model]) -> tuple[list[Label], dict[Label,
 def _check_options(monitor: str, patience: int | None, pull: float) -> None:
     if monitor not in ("likelihood", "accuracy"):
         raise ValueError(f"monitor must be 'likelihood' or 'accuracy', not {monitor!r}")
-    if patience is not None and patience < 1:
-        raise DataError(f"patience must be at least 1, but is {patience}")
+    if patience is not None:
+        at_least("patience", patience, 1)
     if not pull >= 0:
         raise DataError(f"pull must not be negative, but is {pull}")
 

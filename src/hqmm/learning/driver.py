@@ -369,7 +369,9 @@ class _Run:
         before = {name: getattr(self, name) for name in ("state", *_BEST)}
         numbers, iterations = self.generator.bit_generator.state, len(self.history)
         try:
-            self.state = self._following()
+            self.state = guarded(
+                lambda: self.learner.advance(self.state, self.task, self.generator), otherwise=self.state
+            )
             self._record()
         except KeyboardInterrupt:  # undo half an iteration, so that a resumed fit does it as if nothing had been
             vars(self).update(before)
@@ -384,14 +386,6 @@ class _Run:
         due = time.perf_counter() - self.saved >= self.options.checkpoint_every
         if self.options.checkpoint is not None and due:
             self.save()
-
-    def _following(self) -> Any:
-        """Return the state after one iteration, or one that is not finite where the numbers on the way are not."""
-        try:
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                return self.learner.advance(self.state, self.task, self.generator)
-        except (FloatingPointError, np.linalg.LinAlgError):
-            return replace(self.state, objective=np.nan)
 
     def _record(self) -> None:
         task, state = self.task, self.state
@@ -496,6 +490,15 @@ class _Run:
             setattr(self, name, header[name])
         self.spent = header["seconds"]
         self.generator.bit_generator.state = header["generator"]
+
+
+def guarded(advance: Callable[[], Any], otherwise: Any) -> Any:
+    """Return the state after one iteration; where numbers on the way are not finite, another with that mark."""
+    try:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return advance()
+    except (FloatingPointError, np.linalg.LinAlgError):
+        return replace(otherwise, objective=np.nan)
 
 
 def _is_finite(state: State) -> bool:

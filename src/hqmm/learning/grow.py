@@ -85,6 +85,8 @@ def enlarge(
     hybrid = model.to_hybrid()
     old = (hybrid.n_states, hybrid.n_blocks, hybrid.kraus_rank)
     wanted = [now if new is None else new for new, now in zip((n_states, n_blocks, kraus_rank), old, strict=True)]
+    for name, size in zip(("n_states", "n_blocks", "kraus_rank"), wanted, strict=True):
+        at_least(name, size, 1, ModelError)
     if any(new < now for new, now in zip(wanted, old, strict=True)):
         raise ModelError("enlarge: the new sizes must not be smaller than the old; see shrink")
     if isinstance(model, HQMM) and wanted[1] > 1:

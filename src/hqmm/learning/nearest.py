@@ -114,6 +114,8 @@ def start_from_counts(
     >>> fit(gentle, start_from_counts(data, 4), data, random_state=0).model
     HQMM(n=4, Kraus rank 1, 6 symbols)
     """
+    for name, value in (("n_states", n_states), ("kraus_rank", kraus_rank)):
+        at_least(name, value, 1, ModelError)
     data = sequences if isinstance(sequences, Sequences) else Sequences(sequences)
     for longest in (2, 1):
         for dimension in range(min(n_states**2, _QUBIT), 0, -1):

@@ -17,6 +17,7 @@ import numpy as np
 
 from hqmm._typing import AnyArray, FloatArray, IntArray
 from hqmm.errors import DataError, ModelError, NegativeProbabilityError
+from hqmm.learning.settings import at_least
 from hqmm.linear import MISSING, ROUNDING, LinearForm
 from hqmm.models import OOM
 from hqmm.sequences import Alphabet, Sequences
@@ -268,8 +269,7 @@ def realise(hankel: Hankel, n_states: int, *, alphabet: Alphabet | None = None, 
 
 def _leading_vectors(matrix: Any, count: int, at_most: bool) -> tuple[Any, Any, Any]:
     """Return the leading singular vectors and values, U (P, n), Σ (n) and V (F, n)."""
-    if count < 1:
-        raise ModelError(f"n_states must be at least 1, but is {count}")
+    at_least("n_states", count, 1, ModelError)
     smaller = min(matrix.shape)
     if matrix.shape[0] * matrix.shape[1] > _DENSE_ENTRIES and count < smaller:
         from scipy.sparse.linalg import svds
