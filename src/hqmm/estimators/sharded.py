@@ -23,12 +23,11 @@ from hqmm.engine.kraus import KrausGradient, linear_form, pull_back, pull_back_i
 from hqmm.errors import DataError
 from hqmm.estimators.streaming import Stream
 from hqmm.learning import BaumWelch, Learner, Polar, RiemannianLBFGS
-from hqmm.learning.baum_welch import BaumWelchState
 from hqmm.learning.space import BlockSpace, KrausSpace, Point, Space
 from hqmm.learning.stiefel_learner import StiefelLearner, StiefelState
-from hqmm.learning.task import Task, mean_log_likelihood
+from hqmm.learning.task import Task
 from hqmm.linear import MISSING, LinearForm
-from hqmm.models import HMM, Model
+from hqmm.models import Model
 from hqmm.sequences import Sequences
 
 
@@ -175,22 +174,8 @@ class _ShardedBlocks(BlockSpace):
 
 
 class _ShardedEM(_Sharded, BaumWelch):
-    def _expect(
-        self, transition: FloatArray, emission: FloatArray, initial: FloatArray, task: Task, passes: float
-    ) -> BaumWelchState:
-        linear = HMM(transition, emission, initial).linear
-        found = self.shards.gradient(linear)
-        objective, n_zero = mean_log_likelihood(found.log_likelihood, task.data, 0)
-        return BaumWelchState(
-            objective=objective,
-            n_zero=n_zero,
-            passes=passes + 1,
-            transition=transition,
-            emission=emission,
-            initial=initial,
-            counts=linear.operators * found.operators,
-            starts=initial * found.initial,
-        )
+    def _gradient(self, linear: LinearForm, task: Task) -> Gradient:
+        return self.shards.gradient(linear)
 
 
 def _outlined(source: corpus.Corpus) -> tuple[Sequences, str]:

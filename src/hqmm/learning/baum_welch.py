@@ -12,6 +12,7 @@ from hqmm.errors import ModelError
 from hqmm.learning.driver import Learner, State
 from hqmm.learning.settings import between
 from hqmm.learning.task import Task, mean_log_likelihood, scored_symbols
+from hqmm.linear import LinearForm
 from hqmm.models import HMM, Model
 
 STEPWISE = 0.55  # the share of a batch in a stream's counts falls with this power of their number
@@ -132,7 +133,7 @@ class BaumWelch(Learner):
         self, transition: FloatArray, emission: FloatArray, initial: FloatArray, task: Task, passes: float
     ) -> BaumWelchState:
         linear = HMM(transition, emission, initial).linear
-        result = engine.gradient(linear, task.data, threads=task.threads, slopes_of_zeros=False)
+        result = self._gradient(linear, task)
         objective, n_zero = mean_log_likelihood(result.log_likelihood, task.data, 0)
         return BaumWelchState(
             objective=objective,
@@ -144,6 +145,9 @@ class BaumWelch(Learner):
             counts=linear.operators * result.operators,
             starts=initial * result.initial,
         )
+
+    def _gradient(self, linear: LinearForm, task: Task) -> engine.Gradient:
+        return engine.gradient(linear, task.data, threads=task.threads, slopes_of_zeros=False)
 
     def model(self, state: BaumWelchState, task: Task) -> HMM:
         """Return the HMM of a state."""
