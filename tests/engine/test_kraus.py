@@ -384,6 +384,14 @@ def test_what_is_wrong_is_named(function, changes, error, message):
         function(**given)
 
 
+@pytest.mark.parametrize("method", ["real", "kraus"])
+def test_a_gradient_out_of_range_is_an_error_and_not_nan(method):
+    kraus = random_kraus(3, 1, 3, random_state=1) * np.array([1e-158, 1.0, 1.0])[:, None, None, None]
+    rows = Sequences(np.random.default_rng(0).integers(0, 3, (200, 12)), alphabet=3)
+    with pytest.raises(ModelError, match="the gradient overflows"):
+        kraus_gradient(kraus, np.eye(3) / 3, rows, method=method)
+
+
 def test_a_gradient_of_the_wrong_shape_is_refused():
     with pytest.raises(ModelError, match=r"operators must have shape"):
         pull_back(never_01(), np.zeros((2, 2, 2)))

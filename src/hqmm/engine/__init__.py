@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 __all__ = ["Gradient", "explain_plan", "gradient", "log_likelihood"]
 
 
+OVERFLOW = "the gradient overflows: the model's states are far larger than their probabilities"
+
+
 @dataclass(frozen=True, eq=False)
 class Gradient:
     """Log-likelihoods and the gradient of their weighted sum.
@@ -190,7 +193,7 @@ def gradient(
     again = evaluate.look_again(form, job, values)
     finite = all(np.isfinite(part).all() for part in parts)
     if not finite and job.exact:
-        raise ModelError("the gradient overflows: the model's states are far larger than their probabilities")
+        raise ModelError(OVERFLOW)
     if not finite:
         parts, again = [np.zeros_like(part) for part in parts], np.arange(len(values))
     if len(again):

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 
 from hqmm._typing import AnyArray, ComplexArray, FloatArray, IntArray
 from hqmm.channels import TOLERANCE
-from hqmm.engine import check_data
+from hqmm.engine import OVERFLOW, check_data
 from hqmm.errors import ModelError, NegativeProbabilityError
 from hqmm.linear import ROUNDING, LinearForm
 from hqmm.sequences import Sequences
@@ -316,7 +316,10 @@ def kraus_gradient(
         total += part.operators
         root += part.root
     _refuse_negative(job, values)
-    return KrausGradient(values, job.to_kraus(total), job.to_initial(root), int(np.isneginf(values).sum()))
+    slopes, start = job.to_kraus(total), job.to_initial(root)
+    if not (np.isfinite(slopes).all() and np.isfinite(start).all()):
+        raise ModelError(OVERFLOW)
+    return KrausGradient(values, slopes, start, int(np.isneginf(values).sum()))
 
 
 def _real_gradient(
