@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.zoo import random_hqmm
 
-from hqmm import DataError, HqmmError, NegativeProbabilityError, Sequences, engine
+from hqmm import DataError, HqmmError, ModelError, NegativeProbabilityError, Sequences, engine
 from hqmm.engine import corpus
 from hqmm.engine.cluster import ClusterEngine, WorkersLostError, share_out
 from hqmm.engine.corpus import InMemory
@@ -281,6 +281,13 @@ def test_a_symbol_the_model_does_not_know_names_the_sequence_of_the_corpus(model
 def test_data_that_have_not_been_read_are_refused():
     with pytest.raises(DataError, match="sequences must be Sequences, not list"):
         ClusterEngine([[0, 1]])
+
+
+def test_settings_that_make_no_sense_are_refused():
+    with pytest.raises(DataError, match="retries must not be negative"):
+        ClusterEngine(Sequences([[0, 1]]), retries=-1)
+    with pytest.raises(ModelError, match="threads must be at least 1"):
+        ClusterEngine(Sequences([[0, 1]]), threads_per_worker=0)
 
 
 def test_an_error_that_cannot_travel_is_told_all_the_same(model, sequences):

@@ -20,6 +20,7 @@ from hqmm import engine
 from hqmm._typing import FloatArray
 from hqmm.engine import Gradient
 from hqmm.engine.corpus import Corpus, InMemory, Source, add_up, as_corpus, counting_from
+from hqmm.engine.threads import check_threads
 from hqmm.errors import DataError, HqmmError, NegativeProbabilityError
 from hqmm.linear import LinearForm
 from hqmm.sequences import Sequences
@@ -86,6 +87,9 @@ class ClusterEngine:
     ) -> None:
         if client is not None and client.asynchronous:
             raise ValueError("ClusterEngine needs a synchronous client: Client(..., asynchronous=False)")
+        check_threads(threads_per_worker)
+        if retries < 0:
+            raise DataError(f"retries must not be negative, as {retries} is")
         self._corpus = _as_shards(source, n_shards)
         self._n_shards = len(self._corpus.bounds) - 1
         self._threads = threads_per_worker
