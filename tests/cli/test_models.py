@@ -133,9 +133,11 @@ def test_every_command_has_help_that_says_what_it_does(hqmm, command):
     assert f"{command} " in hqmm("--help").stdout
 
 
-def test_that_something_may_not_be_read_is_for_readers_to_find_out(hqmm, monkeypatch):
-    monkeypatch.setattr(os, "access", lambda path, mode: False)
-    hqmm("score", "weather.hqmm", "days.txt")
+@pytest.mark.parametrize("closed", ["weather.hqmm", "days.txt"])
+def test_what_may_not_be_read_is_no_wrong_usage(hqmm, monkeypatch, closed):
+    monkeypatch.setattr(os, "access", lambda path, mode: path != closed)
+    message = hqmm("score", "weather.hqmm", "days.txt", code=1).stderr
+    assert message == f"Error: {closed} cannot be read: permission denied\n"
 
 
 def test_predict_gives_the_forecast_of_each_sequence(hqmm):
@@ -253,6 +255,7 @@ def test_compare_tells_models_apart_and_estimates_their_divergence(hqmm):
     expected = [float(model.probability([found["told_apart_by"]])[0]) for model in (a, b)]
     assert found["its_probabilities"] == pytest.approx(expected)
     assert abs(expected[0] - expected[1]) > 1e-3
+    assert found["which_differ_by"] == pytest.approx(abs(expected[0] - expected[1]) / max(expected))
     assert found["divergence"] > -4 * found["divergence_error"]
     shown = hqmm("compare", "weather.hqmm", "other.hqmm", "--data", "days.txt", "--count", 5).stdout
     assert "equivalent" in shown

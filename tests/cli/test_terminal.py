@@ -7,6 +7,10 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
+
+from hqmm import HMM, save
+
 COMMAND = Path(sys.executable).parent / "hqmm"
 
 
@@ -38,6 +42,21 @@ def test_a_terminal_gets_a_table_and_a_pipe_tab_separated_values(folder):
     piped = subprocess.run([COMMAND, *arguments], capture_output=True, text=True, check=True)
     assert piped.stdout.splitlines()[0].split("\t")[0] == "sequence"
     assert piped.stderr == ""
+
+
+def test_wide_tables_lose_no_digits_and_symbols_keep_their_names(folder):
+    events = ["add_to_cart", "[bold]", *(f"event_{number}" for number in range(6))]
+    save(HMM([[1.0]], np.linspace(1, 2, 8)[:, None] / 12, alphabet=events), "events.hqmm")
+    code, shown = in_terminal("predict", "events.hqmm")
+    assert code == 0
+    assert "…" not in shown
+    assert {"0.0833", "0.167"} <= set(shown.split())
+    few = HMM([[1.0]], [[1 / 3], [2 / 3]], alphabet=["add_to_cart", "[bold]"])
+    save(few, "few.hqmm")
+    code, shown = in_terminal("predict", "few.hqmm")
+    assert "add_to_cart" in shown
+    assert "[bold]" in shown
+    assert "0.333333" in shown
 
 
 def test_standard_input_can_be_a_pipe_and_a_closed_pipe_is_no_accident(folder):

@@ -149,6 +149,7 @@ def predict(classes: str, data: str, as_json: bool, **reading: Any) -> None:
             for name, guess, row in rows
         ),
         as_json,
+        told=set(map(str, found.labels)),
     )
 
 
@@ -181,7 +182,7 @@ def test(classes: str, data: str, label: str | int | None, as_json: bool, **read
         return
     show_facts(facts, as_json=False)
     click.echo()
-    show_rows(rows, as_json=False)
+    show_rows(rows, as_json=False, told=set(map(str, found.labels)))
 
 
 def _labelled(

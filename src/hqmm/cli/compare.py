@@ -74,7 +74,10 @@ def _difference(a: Model, b: Model, count: int, length: int, seed: int) -> dict[
     facts: dict[str, Any] = {"equivalent": same.equal}
     if not same.equal:
         facts |= {"told_apart_by": same.witness, "its_probabilities": same.probabilities}
-        for name, (one, other) in {"divergence": (a, b), "divergence_back": (b, a)}.items():
-            estimate = divergence_rate(one, other, count, length, random_state=seed)
+        if same.probabilities is not None:
+            one, other = same.probabilities
+            facts["which_differ_by"] = abs(one - other) / max(abs(one), abs(other))  # as a share of the larger
+        for name, (first, second) in {"divergence": (a, b), "divergence_back": (b, a)}.items():
+            estimate = divergence_rate(first, second, count, length, random_state=seed)
             facts |= {name: estimate.value, f"{name}_error": estimate.error}
     return facts

@@ -44,14 +44,25 @@ class OutputFile(click.ParamType):  # type: ignore[type-arg]  # older versions h
             self.fail(f"{path} is a folder; name a file in it", param, ctx)
         if not folder.is_dir():
             raise click.ClickException(f"there is no folder {folder} to write {path.name} into")
-        if not os.access(path if path.exists() else folder, os.W_OK):
+        special = path.exists() and not path.is_file()  # a device; files are replaced by new ones of the folder
+        if not os.access(path if special else folder, os.W_OK):
             raise click.ClickException(f"{path} cannot be written: permission denied")
         return path
 
 
-# Whether files to read exist and may be read is for readers to say: that is no wrong usage.
-MODEL_FILE = click.Path(dir_okay=False, readable=False)
-DATA_FILE = click.Path(allow_dash=True, readable=False)
+class InputFile(click.Path):
+    """A file to read; that it may not be read is no wrong usage."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path, unless there is something that may not be read."""
+        path = os.fsdecode(super().convert(value, param, ctx))
+        if os.path.exists(path) and not os.access(path, os.R_OK):
+            raise click.ClickException(f"{path} cannot be read: permission denied")
+        return path
+
+
+MODEL_FILE = InputFile(dir_okay=False, readable=False)
+DATA_FILE = InputFile(allow_dash=True, readable=False)
 
 model_argument = click.argument("model", type=MODEL_FILE)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")

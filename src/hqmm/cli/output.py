@@ -5,21 +5,24 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 import numpy as np
 
+if TYPE_CHECKING:
+    from rich.table import Table
 
-def show_rows(rows: Iterable[Mapping[str, Any]], as_json: bool) -> None:
-    """Print rows that have the same columns."""
+
+def show_rows(rows: Iterable[Mapping[str, Any]], as_json: bool, told: Collection[str] = ()) -> None:
+    """Print rows that have the same columns; columns that are called what the data ``told`` keep their names."""
     listed = list(rows)
     if as_json:
         print_json(listed)
     elif sys.stdout.isatty():
-        _rich_table(listed)
+        _rich_table(listed, told)
     else:
         _tab_separated(listed)
 
@@ -63,12 +66,12 @@ def plain(value: Any) -> Any:
     return value
 
 
-def short(value: Any) -> str:
+def short(value: Any, digits: int = 6) -> str:
     """Return a value for people."""
     if value is None:
         return "·"
     if isinstance(value, float | np.floating):
-        return f"{value:.6g}"
+        return f"{value:.{digits}g}"
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
     return str(value)
@@ -97,17 +100,31 @@ def _lines(value: Any) -> Sequence[str]:
     return short(value).splitlines() or [""]
 
 
-def _rich_table(rows: list[Mapping[str, Any]]) -> None:
-    from rich.box import SIMPLE
+def _rich_table(rows: list[Mapping[str, Any]], told: Collection[str]) -> None:
+    """Print a table with fewer digits where it would be too wide; what still is, is folded, and nothing lost."""
     from rich.console import Console
+
+    console = Console()
+    endless = console.options.update(max_width=10**6)
+    table = _laid_out(rows, told, digits=6)
+    if console.measure(table, options=endless).maximum > console.width:
+        table = _laid_out(rows, told, digits=3)
+    console.print(table, markup=False)
+
+
+def _laid_out(rows: list[Mapping[str, Any]], told: Collection[str], digits: int) -> Table:
+    from rich.box import SIMPLE
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=SIMPLE, pad_edge=False)
     for name, value in (rows[0] if rows else {}).items():
-        table.add_column(name.replace("_", " "), justify="right" if isinstance(value, int | float) else "left")
+        title = Text(name if name in told else name.replace("_", " "))
+        justify: Literal["right", "left"] = "right" if isinstance(value, int | float) else "left"
+        table.add_column(title, justify=justify, overflow="fold")
     for row in rows:
-        table.add_row(*map(short, row.values()))
-    Console().print(table, markup=False)
+        table.add_row(*(Text(short(value, digits)) for value in row.values()))
+    return table
 
 
 def _tab_separated(rows: list[Mapping[str, Any]]) -> None:

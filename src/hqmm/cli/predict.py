@@ -36,7 +36,7 @@ def predict(model: str, data: str | None, horizon: int, along: bool, as_json: bo
         raise click.UsageError("--along needs DATA, and goes without --horizon")
     chosen = load(model)
     rows, names = ([[]], ["0"]) if data is None else read_beginnings(chosen, data, reading)
-    show_rows(_predicted(chosen, rows, names, horizon, along), as_json)
+    show_rows(_predicted(chosen, rows, names, horizon, along), as_json, told=set(map(str, chosen.alphabet)))
 
 
 def _predicted(
