@@ -1,5 +1,7 @@
 """Learning from a corpus in shards is learning from the same sequences in memory."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -17,8 +19,9 @@ from hqmm import (
 from hqmm.datasets import hmm_6_6
 from hqmm.engine.corpus import InMemory
 from hqmm.engine.parquet import ParquetCorpus
+from hqmm.estimators import learned
 from hqmm.estimators.streaming import Stream
-from hqmm.learning import random_hmm, random_hqmm, random_hybrid, random_noom
+from hqmm.learning import fit, random_hmm, random_hqmm, random_hybrid, random_noom
 
 DATA = hmm_6_6().sample(40, 50, random_state=0).with_weights(np.random.default_rng(0).uniform(0.5, 2, 40))
 HELD_OUT = hmm_6_6().sample(10, 50, random_state=1)
@@ -73,6 +76,18 @@ def test_a_current_client_has_its_workers_do_it_bit_for_bit(estimator, parquet):
         assert len(asked) == 2, "each worker keeps shards"
     assert together.model_ == alone.model_
     np.testing.assert_array_equal(together.history_["train"], alone.history_["train"])
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_restarts_of_one_corpus_run_one_after_the_other_and_leave_nothing_behind(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        learned, "fit", lambda *a, **options: asked.append(options["n_jobs"]) or fit(*a, **options)
+    )
+    estimator = HMMEstimator(2, n_init=2, n_jobs=2, max_iter=3, random_state=0).fit(InMemory(DATA))
+    assert asked == [1]
+    assert estimator.model_ == clone(estimator).fit(InMemory(DATA)).model_
+    assert pickle.loads(pickle.dumps(estimator)).model_ == estimator.model_
 
 
 def test_polar_begins_with_the_stream_of_the_shards():

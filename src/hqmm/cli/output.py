@@ -115,15 +115,14 @@ def _rich_table(rows: list[Mapping[str, Any]], told: Collection[str]) -> None:
 def _laid_out(rows: list[Mapping[str, Any]], told: Collection[str], digits: int) -> Table:
     from rich.box import SIMPLE
     from rich.table import Table
-    from rich.text import Text
 
     table = Table(box=SIMPLE, pad_edge=False)
     for name, value in (rows[0] if rows else {}).items():
-        title = Text(name if name in told else name.replace("_", " "))
+        title = name if name in told else name.replace("_", " ")
         justify: Literal["right", "left"] = "right" if isinstance(value, int | float) else "left"
         table.add_column(title, justify=justify, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(short(value, digits)) for value in row.values()))
+        table.add_row(*(short(value, digits) for value in row.values()))
     return table
 
 

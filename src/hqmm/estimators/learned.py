@@ -210,7 +210,9 @@ class LearnedEstimator(CallbackSupportMixin, SequenceEstimator):  # type: ignore
             patience=self.patience,
             time_limit=self.time_limit,
             n_init=self.n_init,
-            n_jobs=1 if self.n_jobs is None else self.n_jobs,
+            n_jobs=1
+            if self.n_jobs is None or shards is not None
+            else self.n_jobs,  # workers take one step at a time
             random_state=generator,
             threads=self.threads,
             checkpoint=self.checkpoint,
