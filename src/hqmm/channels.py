@@ -245,6 +245,8 @@ def nearest_isometry(kraus: ArrayLike) -> ComplexArray:
            [0.707, 0.707]])
     """
     operators = _matrices("kraus", kraus, axes=2)
+    if not operators.size or not np.isfinite(operators).all():
+        raise ModelError("kraus must hold at least one operator, and no nan or inf")
     left, lengths, right = np.linalg.svd(operators.reshape(-1, operators.shape[-1]), full_matrices=False)
     if lengths[-1] <= 1e-12 * lengths[0]:
         raise ModelError("kraus: the stacked operators do not have full column rank, so none is nearest")

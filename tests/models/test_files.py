@@ -11,7 +11,7 @@ from safetensors.numpy import save as to_bytes
 from hqmm import HMM, Alphabet, FileFormatError, load, save
 from hqmm.datasets import hmm_6_6, hqmm_2_6
 
-HEADER = {"class": "HMM", "version": 1, "alphabet": [0, 1], "shapes": {}}
+HEADER = {"class": "HMM", "version": 1, "alphabet": [0, 1]}
 GOOD = {"transition": np.eye(2), "emission": np.eye(2), "initial": np.array([1.0, 0.0])}
 
 
@@ -21,7 +21,8 @@ def path(tmp_path):
 
 
 def craft(path, tensors=GOOD, **changes):
-    header = {**HEADER, **changes}
+    shapes = {name: list(array.shape) for name, array in tensors.items()}
+    header = {**HEADER, "shapes": shapes, **changes}
     path.write_bytes(to_bytes(tensors, metadata={"hqmm": json.dumps(header)}))
     return path
 
@@ -73,6 +74,8 @@ def test_flipped_bytes_never_do_worse_than_a_clear_error(path):
         (lambda p: craft(p, alphabet=[{}, 1]), "no valid alphabet"),
         (lambda p: craft(p, alphabet=10**9), "no valid alphabet"),
         (lambda p: craft(p, alphabet=[0, 1, 2]), "not a model: HMM: the alphabet has 3"),
+        (lambda p: craft(p, shapes={}), "damaged: its header speaks of other shapes"),
+        (lambda p: craft(p, shapes={"transition": [2, 2]}), "damaged: its header speaks of other shapes"),
         (lambda p: craft(p, {"transition": np.eye(2)}), "HMM needs 'emission'"),
         (lambda p: craft(p, {**GOOD, "extra": np.eye(2)}), "do not belong to HMM"),
         (lambda p: craft(p, {**GOOD, "initial.imag": np.zeros(3)}), "do not match"),
@@ -99,6 +102,12 @@ def test_a_missing_folder_is_said_to_be_missing(tmp_path):
 def test_only_models_are_saved(path):
     with pytest.raises(TypeError, match="takes a model"):
         save({"transition": 1}, path)
+
+
+def test_a_file_may_be_read_by_whom_other_files_may(path):
+    ordinary = path.with_name("ordinary")
+    ordinary.write_bytes(b"")
+    assert save(hqmm_2_6(), path).stat().st_mode == ordinary.stat().st_mode
 
 
 def test_a_failed_write_leaves_the_old_file(path, monkeypatch):

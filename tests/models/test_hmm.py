@@ -3,7 +3,7 @@ import pytest
 from hmmlearn.hmm import CategoricalHMM
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.zoo import random_hmm, stochastic
+from tests.zoo import random_hmm, stochastic, words
 
 from hqmm import HMM, DataError
 from hqmm.models.circuit import controlled_unitary
@@ -50,6 +50,28 @@ def test_decoding_takes_missing_symbols():
         [0, 0, 0, 1, 1, 1],
         [0, 0, 1, 1, 1, 1],
     )
+
+
+@given(size=sizes, gap=st.integers(0, 3))
+def test_a_missing_symbol_is_summed_over_in_smoothing_and_decoding(size, gap):
+    seed, n, s = size
+    model = random_hmm(np.random.default_rng(seed), n, s)
+    word = model.sample(1, 4, random_state=seed)[0].tolist()
+    filled = [[*word[:gap], y, *word[gap + 1 :]] for y in range(s)]
+    possible = [(p, w) for p, w in zip(model.probability(filled), filled, strict=True) if p > 0]
+    word[gap] = None
+    expected = sum(p * model.smooth(w) for p, w in possible) / sum(p for p, _ in possible)
+    np.testing.assert_allclose(model.smooth(word), expected, atol=1e-9)
+
+    steps = [model.transition if y is None else model.emission[y][:, None] * model.transition for y in word]
+
+    def score(path):
+        best = (steps[0] @ model.initial)[path[0]]
+        for step, i, j in zip(steps[1:], path[1:], path[:-1], strict=True):
+            best *= step[i, j]
+        return best
+
+    assert score(model.decode(word)) == pytest.approx(max(score(path) for path in words(n, 4, 4)), rel=1e-9)
 
 
 def test_smoothing_the_last_symbol_is_filtering():

@@ -7,6 +7,7 @@ from tests.zoo import plain_probability, random_hmm, random_hqmm, words
 from hqmm import HQMM, DataError, ModelError
 from hqmm.channels import kraus_rank, random_kraus, random_unitary
 from hqmm.datasets import hmm_6_6, hqmm_2_6
+from hqmm.models.hqmm import PastQuantumState
 
 sizes = st.tuples(st.integers(0, 10_000), st.integers(1, 3), st.integers(1, 3), st.integers(1, 3))
 
@@ -142,6 +143,11 @@ def test_decoding_finds_the_best_path_of_all():
 
     best = max(words(2, 4, 4), key=score)
     assert score(list(model.decode(word))) == pytest.approx(score(best), rel=1e-12)
+
+
+def test_rounding_below_zero_is_no_probability():
+    state, effect = np.diag([1, -1e-17]).astype(complex)[None], np.diag([1, 0.5]).astype(complex)[None]
+    np.testing.assert_array_equal(PastQuantumState(state, effect).probabilities(), [[1, 0]])
 
 
 def test_a_basis_to_measure_in_is_unitary():

@@ -290,7 +290,9 @@ def test_the_same_seed_gives_the_same_estimate():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"n_sequences": 1}, "at least 2"),
+        ({"n_sequences": 1}, "n_sequences must be at least 2, but is 1"),
+        ({"n_sequences": 2.5}, "n_sequences must be a whole number"),
+        ({"length": "long"}, "length must be a whole number, not 'long'"),
         ({"burn_in": 10, "length": 10}, "length − 1 = 9"),
         ({"burn_in": -1}, "-1"),
     ],

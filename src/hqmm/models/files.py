@@ -93,6 +93,9 @@ def model_from(path: Path, parameters: dict[str, AnyArray], header: dict[str, An
     foreign = sorted(set(parameters) - set(cls._parameters))
     if foreign:
         raise FileFormatError(f"{path} holds arrays that do not belong to {cls.__name__}: {foreign}")
+    shapes = {name: list(array.shape) for name, array in parameters.items()}
+    if header.get("shapes") != shapes:
+        raise FileFormatError(f"{path} is damaged: its header speaks of other shapes than {shapes}")
     arguments: dict[str, Any] = {**parameters, "alphabet": alphabet}
     if cls is OOM:
         arguments["check_length"] = 0

@@ -11,6 +11,7 @@ import numpy as np
 from hqmm._typing import FloatArray
 from hqmm.errors import DataError, ModelError
 from hqmm.linear import ROUNDING, LinearForm
+from hqmm.models._checks import whole_number
 from hqmm.reduction import extend, reduce
 
 if TYPE_CHECKING:
@@ -226,9 +227,9 @@ def divergence_rate(
     >>> abs(rate.value - 0.0204) < 4 * rate.error
     True
     """
-    if n_sequences < 2:
-        raise DataError(f"n_sequences must be at least 2 for a standard error, but is {n_sequences}")
-    if not 0 <= burn_in < length:
+    for name, value, least in (("n_sequences", n_sequences, 2), ("length", length, 1), ("burn_in", burn_in, 0)):
+        whole_number(name, value, least)
+    if burn_in >= length:
         raise DataError(f"burn_in must lie between 0 and length − 1 = {length - 1}, but is {burn_in}")
     sequences = a.sample(n_sequences, length, random_state=random_state)
     scored = np.maximum(sequences.lengths - burn_in, 0)

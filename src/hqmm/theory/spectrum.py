@@ -8,6 +8,7 @@ import numpy as np
 
 from hqmm._typing import ComplexArray, FloatArray
 from hqmm.errors import DataError
+from hqmm.models._checks import whole_number
 from hqmm.reduction import reduce
 
 if TYPE_CHECKING:
@@ -91,8 +92,7 @@ def has_oscillating_operator(model: Model, max_states: int = 100, tol: float = 1
     >>> has_oscillating_operator(HMM([[0.0, 1.0], [1.0, 0.0]], [[0.5, 0.4], [0.5, 0.6]]))
     False
     """
-    if max_states < 1:
-        raise DataError(f"max_states must be at least 1, but is {max_states}")
+    whole_number("max_states", max_states, 1)
     return any(_oscillates(operator, max_states, tol) for operator in reduce(model.linear).operators)
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from hqmm._typing import AnyArray, FloatArray
-from hqmm.errors import DataError
 from hqmm.linear import LinearForm
+from hqmm.models._checks import whole_number
 from hqmm.reduction import reduce
 from hqmm.theory import cones
 from hqmm.theory.witnesses import exact_probabilities, is_genuine
@@ -150,10 +150,8 @@ def find_negative_probability(
     >>> search.sequence, search.probability
     ([1], -0.5)
     """
-    if max_length < 1:
-        raise DataError(f"max_length must be at least 1, but is {max_length}")
-    if max_nodes < 1:
-        raise DataError(f"max_nodes must be at least 1, but is {max_nodes}")
+    whole_number("max_length", max_length, 1)
+    whole_number("max_nodes", max_nodes, 1)
     form = reduce(model.linear)
     explored = cones.explore(form, max_length, max_nodes, tol)
     word = explored.word
