@@ -210,9 +210,7 @@ class LearnedEstimator(CallbackSupportMixin, SequenceEstimator):  # type: ignore
             patience=self.patience,
             time_limit=self.time_limit,
             n_init=self.n_init,
-            n_jobs=1
-            if self.n_jobs is None or shards is not None
-            else self.n_jobs,  # workers take one step at a time
+            n_jobs=self.n_jobs if self.n_jobs is not None and shards is None else 1,  # workers: a step at a time
             random_state=generator,
             threads=self.threads,
             checkpoint=self.checkpoint,
