@@ -116,6 +116,30 @@ def test_a_difference_behind_improbable_steps_is_noticed():
     assert answer.probabilities == pytest.approx((0.5e-36, 0.6e-36))
 
 
+def test_a_difference_two_rare_steps_away_is_noticed():
+    # With probability 1e-6 the process takes a way that looks the same at first; only its end is different.
+    def model(p):
+        way = [[1 - 1e-6, 0, 0], [1e-6, 0, 0], [0, 1, 1]]
+        return HMM(way, [[0.5, 0.5, 0], [0.5, 0.5, p], [0, 0, 1 - p]], [1, 0, 0])
+
+    answer = equivalent(model(0.5), model(0.6))
+    assert len(answer.witness) == 2
+    for p, found in zip((0.5, 0.6), answer.probabilities, strict=True):
+        assert found == pytest.approx(plain_probability(model(p), answer.witness))
+    assert equivalent(model(0.5), model(0.5))
+
+
+@pytest.mark.parametrize("size", [1e-8, 1, 1e8])
+def test_how_weight_is_shared_between_state_and_functional_means_nothing(size):
+    def model(heads):
+        return OOM([[[heads]], [[1 - heads]]], [1 / size], [size])
+
+    assert equivalent(model(0.5), coin(0.5))
+    assert equivalent(model(0.5), model(0.5))
+    assert not equivalent(model(0.5), coin(0.5 + 1e-7))
+    assert not equivalent(model(0.5), model(0.5 + 1e-7))
+
+
 def test_a_small_change_is_noticed_in_a_stretched_basis():
     # States are far longer than their weight: probabilities are compared with each other, not with these.
     form = random_hmm(np.random.default_rng(2), 3, 2).linear

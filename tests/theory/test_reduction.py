@@ -104,3 +104,8 @@ def test_extending_a_basis_keeps_it_orthogonal_to_what_is_left():
     basis, outside = extend(basis, outside, 2)
     np.testing.assert_allclose(basis.T @ basis, np.eye(2), atol=1e-14)
     np.testing.assert_allclose(basis.T @ outside, 0, atol=1e-14)
+
+
+def test_a_direction_that_is_mostly_rounding_is_made_orthogonal():
+    basis, _ = extend(np.array([[1.0], [0.0]]), np.array([[1e-16], [1e-10]]), 0)
+    np.testing.assert_allclose(basis, np.eye(2), atol=1e-15)
