@@ -50,6 +50,17 @@ def path_probability(model, sequence, path):
     return weight
 
 
+@given(seed=st.integers(0, 10_000), k=SIZES["k"], q=st.integers(1, 2))
+def test_decoding_gives_the_labels_of_the_best_path_of_the_twin(seed, k, q):
+    model = drawn(seed, k, q)
+    sequence, twin = [0, 1, 0], model.decohere()
+    best = max(words(k * q, 3, 3), key=lambda path: path_probability(twin, sequence, path))
+    labels = model.decode(sequence)
+    within = [list(path) for path in words(k * q, 3, 3) if [state // q for state in path] == list(labels)]
+    found = max(path_probability(twin, sequence, path) for path in within)
+    assert found == pytest.approx(path_probability(twin, sequence, best), rel=1e-9)
+
+
 @given(seed=st.integers(0, 10_000), **SIZES)
 def test_smoothing_is_what_joint_probabilities_say(seed, k, q, s, w):
     """P(label at t | sequence), from the label-by-label sum over what follows."""
