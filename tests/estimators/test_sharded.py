@@ -19,7 +19,7 @@ from hqmm import (
 from hqmm.datasets import hmm_6_6
 from hqmm.engine.corpus import InMemory
 from hqmm.engine.parquet import ParquetCorpus
-from hqmm.estimators import learned
+from hqmm.estimators import learned, sharded
 from hqmm.estimators.streaming import Stream
 from hqmm.learning import fit, random_hmm, random_hqmm, random_hybrid, random_noom
 
@@ -126,3 +126,33 @@ def test_what_shards_do_not_allow_is_said(estimator, message):
         estimator.fit(InMemory(DATA))
     with pytest.raises(DataError, match="brings its own weights"):
         HMMEstimator().fit(InMemory(DATA), sample_weight=np.ones(40))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_path_of_a_parquet_file_is_read_whole_or_in_shards_where_there_are_workers_or_too_much(
+    tmp_path, monkeypatch
+):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "events.parquet"
+    pq.write_table(pa.table({"sequence": [row.tolist() for row in DATA], "weight": DATA.weights}), path)
+    estimator = HMMEstimator(start=drawn(random_hmm(3, 6)), alphabet=6, max_iter=4)
+    digests = []
+
+    def watched(source, threads):
+        digests.append(len(source))
+        return opened(source, threads)
+
+    opened = sharded.opened
+    monkeypatch.setattr(sharded, "opened", watched)
+    whole = clone(estimator).fit(path).history_["train"]
+    assert digests == []
+    monkeypatch.setattr(sharded, "LARGE_FILE", 0)
+    large = clone(estimator).fit(path).history_["train"]
+    assert digests == [len(DATA)]
+    monkeypatch.setattr(sharded, "LARGE_FILE", 2**60)
+    distributed = pytest.importorskip("distributed")
+    with distributed.Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None):
+        together = clone(estimator).fit(path).history_["train"]
+    assert len(digests) == 2
+    np.testing.assert_allclose(large, whole, rtol=1e-9)
+    np.testing.assert_array_equal(together, large)

@@ -5,8 +5,9 @@ from hypothesis import strategies as st
 from scipy.stats import unitary_group
 from tests.zoo import ZOO, assert_same_process, plain_probability, random_hmm, random_hqmm, words
 
-from hqmm import HMM, HQMM, OOM, DataError, MarkovChain, ModelError
+from hqmm import HMM, HQMM, OOM, DataError, MarkovChain, ModelError, Polar, Sequences, fit
 from hqmm.datasets import hmm_6_6, hqmm_2_4, hqmm_2_6, probability_clock
+from hqmm.learning import random_hybrid
 from hqmm.theory import divergence_rate, equivalent, liouville_distance, minimize
 
 seeds = st.integers(0, 10_000)
@@ -22,6 +23,14 @@ def duplicated(hmm):
     share = np.array([0.3, 0.7])
     transition = np.kron(hmm.transition, share[:, None] @ np.ones((1, 2)))
     return HMM(transition, np.repeat(hmm.emission, 2, axis=1), np.kron(hmm.initial, share))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_learned_model_which_makes_most_words_nearly_impossible_is_equivalent_to_its_conversions(seed):
+    dna = Sequences(["GATTACA", "ACGTACGT", "CCCGGG", "TTTACG", "ACGT"])
+    learned = fit(Polar(max_iter=30), random_hybrid(3, 2, dna.alphabet), dna, random_state=seed).model
+    assert equivalent(learned, learned.to_hqmm())
+    assert equivalent(learned, minimize(learned))
 
 
 @given(seed=seeds, kind=kinds, n=st.integers(1, 3), s=st.integers(1, 3))

@@ -101,7 +101,8 @@ class LearnedEstimator(CallbackSupportMixin, SequenceEstimator):  # type: ignore
         X : Sequences or anything it accepts, a data frame, a path, or a corpus in shards
             One sequence a row; of any lengths where it is not a table. A
             `~hqmm.engine.parquet.ParquetCorpus` is read shard by shard, or, where there is a current
-            ``distributed.Client``, kept in the memory of its workers.
+            ``distributed.Client``, kept in the memory of its workers. The path of a Parquet file is such a corpus
+            where there is a client, or where the file has more than 256 MB.
         y : ignored
             For scikit-learn's sake.
         sample_weight : array, optional
@@ -161,18 +162,19 @@ class LearnedEstimator(CallbackSupportMixin, SequenceEstimator):  # type: ignore
     @contextmanager
     def _training(self, X: Any, sample_weight: ArrayLike | None) -> Iterator[tuple[Sequences, Shards | None]]:
         """Yield the training data; of a corpus in shards an outline, and who works on it."""
-        if not is_corpus(X):
+        from hqmm.estimators.sharded import corpus_at, opened
+
+        source = X if is_corpus(X) else corpus_at(X, self.alphabet, self.end)
+        if source is None:
             yield self._read_training(X, sample_weight), None
             return
-        from hqmm.estimators.sharded import opened
-
         if sample_weight is not None:
             raise DataError(
                 "sample_weight: a corpus in shards brings its own weights; see weights= of ParquetCorpus"
             )
         if isinstance(self.validation, Real):
             raise DataError("validation: nothing can be set aside of a corpus in shards; pass held-out data")
-        with opened(X, self.threads) as shards:
+        with opened(source, self.threads) as shards:
             self._check_alphabet(shards.outline.alphabet)
             self.__dict__.pop("n_features_in_", None)
             yield shards.outline, shards

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
+from os import PathLike
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -28,7 +30,10 @@ from hqmm.learning.stiefel_learner import StiefelLearner, StiefelState
 from hqmm.learning.task import Task
 from hqmm.linear import MISSING, LinearForm
 from hqmm.models import Model
+from hqmm.readers.parquet import corpus_of
 from hqmm.sequences import Sequences
+
+LARGE_FILE = 2**28  # bytes of a Parquet file, beyond which it is read shard by shard
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,15 @@ class Shards:
     def all(self) -> Iterator[Sequences]:
         """Yield the shards, one after the other."""
         yield from self.source.shards(range(len(self.source.bounds) - 1))
+
+
+def corpus_at(X: Any, alphabet: Any, end: bool) -> corpus.Corpus | None:
+    """Return a path as a corpus: a Parquet file for the current Dask client, or one too large to be read whole."""
+    if not isinstance(X, PathLike) or Path(X).suffix != ".parquet" or not Path(X).is_file():
+        return None
+    if _current_client() is None and Path(X).stat().st_size < LARGE_FILE:
+        return None
+    return cast(corpus.Corpus, corpus_of(Path(X), alphabet, end))
 
 
 @contextmanager

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from hqmm.models import HQMM, OOM
     from hqmm.models.base import Model
     from hqmm.sequences import Symbol
+
+EPSILON = np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True)
@@ -249,27 +252,20 @@ def _distinguishing_word(a: LinearForm, b: LinearForm, tol: float) -> tuple[int,
     """
     pair = _Pair(a, b)
     basis = np.empty((pair.dimension, 0))
-    level: list[tuple[tuple[int, ...], FloatArray]] = [((), pair.initial)]
+    level = [_Reached((), pair.initial, EPSILON)]
     while level:
-        for word, state in level:
-            if pair.differs(state, tol):
-                return word
+        for reached in level:
+            if pair.differs(reached, tol):
+                return reached.word
         level, basis = _outside(level, basis)
-        level = [
-            ((*word, code), following / np.linalg.norm(following))
-            for word, state in level
-            for code, following in enumerate(pair.images(state))
-            if np.linalg.norm(following) > ROUNDING * pair.norms[code]
-        ]
+        level = [following for reached in level for following in pair.after(reached)]
     return None
 
 
-def _outside(
-    level: list[tuple[tuple[int, ...], FloatArray]], basis: FloatArray
-) -> tuple[list[tuple[tuple[int, ...], FloatArray]], FloatArray]:
+def _outside(level: list[_Reached], basis: FloatArray) -> tuple[list[_Reached], FloatArray]:
     """Pick the words whose states extend the span, farthest first, and extend the basis by them."""
-    kept: list[tuple[tuple[int, ...], FloatArray]] = []
-    parts = np.array([state for _, state in level]).T
+    kept: list[_Reached] = []
+    parts = np.array([reached.state for reached in level]).T
     parts = parts - basis @ (basis.T @ parts)
     while True:
         lengths = np.linalg.norm(parts, axis=0)
@@ -278,6 +274,14 @@ def _outside(
             return kept, basis
         basis, parts = extend(basis, parts, farthest)
         kept.append(level[farthest])
+
+
+class _Reached(NamedTuple):
+    """The states of both models after a word, of length one together, and how much of that may be rounding."""
+
+    word: tuple[int, ...]
+    state: FloatArray
+    noise: float
 
 
 class _Pair:
@@ -292,16 +296,25 @@ class _Pair:
         self.dimension = len(start)
         self.norms = np.max([np.linalg.norm(part.operators, ord=2, axis=(1, 2)) for part in self._parts], axis=0)
 
-    def images(self, state: FloatArray) -> FloatArray:
-        first, second = self._parts
-        x, y = state[: self._cut], state[self._cut :]
-        return np.concatenate([first.operators @ x, second.operators @ y], axis=1)
+    def after(self, reached: _Reached) -> Iterator[_Reached]:
+        """Yield the states after one more symbol, but for those that rounding alone makes possible.
 
-    def differs(self, state: FloatArray, tol: float) -> bool:
+        Where a symbol shrinks the state far below its operator, the rounding of what cancelled is what grows.
+        """
         first, second = self._parts
-        x, y = state[: self._cut], state[self._cut :]
+        x, y = reached.state[: self._cut], reached.state[self._cut :]
+        images = np.concatenate([first.operators @ x, second.operators @ y], axis=1)
+        for code, following in enumerate(images):
+            size = np.linalg.norm(following)
+            if size > ROUNDING * self.norms[code]:
+                noise = (reached.noise + EPSILON) * max(1.0, float(self.norms[code] / size))
+                yield _Reached((*reached.word, code), following / size, noise)
+
+    def differs(self, reached: _Reached, tol: float) -> bool:
+        first, second = self._parts
+        x, y = reached.state[: self._cut], reached.state[self._cut :]
         p, q = float(first.evaluation @ x), float(second.evaluation @ y)
-        rounding = ROUNDING * (np.linalg.norm(x) + np.linalg.norm(y))
+        rounding = max(ROUNDING, reached.noise) * (np.linalg.norm(x) + np.linalg.norm(y))
         return bool(abs(p - q) > tol * max(abs(p), abs(q)) + rounding)
 
 
