@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, cast
 import click
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from hqmm.experiments.experiment import Rows, Scale
     from hqmm.experiments.reproduce import Outcome
     from hqmm.experiments.runner import Progress
@@ -57,23 +55,21 @@ def reproduce(names: tuple[str, ...], scale: str, output: Path | None, jobs: int
 
 
 def _show(outcome: Outcome) -> None:
-    from rich.console import Console
-
-    console = Console()
     for one in outcome.progress:
         if not one.experiment.claims:
-            _show_rows(console, one, outcome.page.parent)
+            _show_rows(one, outcome.page.parent)
     names = {one.experiment.name for one in outcome.progress}
     claims = [row for row in outcome.claims if row["experiment"] in names]
     if claims:
-        _show_claims(console, claims)
+        _show_claims(claims)
     for one in outcome.progress:
         for problem in sorted(set(one.problems)):
             click.echo(f"{one.experiment.name}: {problem}", err=True)
     click.echo(f"Everything, with figures: {outcome.page}")
 
 
-def _show_claims(console: Console, claims: Rows) -> None:
+def _show_claims(claims: Rows) -> None:
+    from rich.console import Console
     from rich.table import Table
 
     table = Table(title="The paper's claims")
@@ -84,23 +80,18 @@ def _show_claims(console: Console, claims: Rows) -> None:
     for row in claims:
         verdict = f"[{colours[row['verdict']]}]{row['verdict']}[/]"
         table.add_row(verdict, f"{row['claim']} ({row['place']})", row["measured"])
-    console.print(table)
+    Console().print(table)
 
 
-def _show_rows(console: Console, progress: Progress, folder: Path) -> None:
+def _show_rows(progress: Progress, folder: Path) -> None:
     """Show the table of an experiment that the paper claims nothing about, and what we see in it."""
-    from rich.table import Table
-
+    from hqmm.cli.output import show_rows
     from hqmm.experiments.runner import collect
-    from hqmm.experiments.tables import written
 
     experiment = progress.experiment
     rows, _ = collect(experiment, progress.runs, folder)
     shown = experiment.table(rows) if rows else []
     if shown:
-        columns = list(dict.fromkeys(name for row in shown for name in row))
-        table = Table(*(name.replace("_", " ") for name in columns), title=experiment.title)
-        for row in shown:
-            table.add_row(*(written(row.get(name)) for name in columns))
-        console.print(table)
+        click.echo(experiment.title)
+        show_rows(shown, as_json=False)
         click.echo(experiment.see(rows))
