@@ -39,6 +39,7 @@ from hqmm.learning import (
     random_hqmm,
     start_from_counts,
 )
+from hqmm.learning.nearest import GENTLE
 from hqmm.learning.spectral import learn_spectral, score_leniently
 from hqmm.metrics import accuracies_from
 
@@ -61,7 +62,7 @@ LEARNERS = {
     "Baum-Welch": BaumWelch(),
     "COSM": COSM(),
     "Polar": Polar(),
-    "Polar from counts": Polar(sweeps=8, memory=(0.9, 0.98)),
+    "Polar from counts": GENTLE,  # what `HQMMEstimator` does at w = 1
     "L-BFGS": RiemannianLBFGS(),
     "Adam": RiemannianAdam(),
     "Givens": GivensSearch(),

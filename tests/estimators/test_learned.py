@@ -20,7 +20,7 @@ from hqmm import (
     Sequences,
     fit,
 )
-from hqmm.datasets import hqmm_2_6
+from hqmm.datasets import hmm_6_6, hqmm_2_6
 from hqmm.estimators.noom import _as_noom
 from hqmm.estimators.reading import canonical
 from hqmm.learning import Fit, fit_auto, random_hmm, random_hqmm, random_hybrid, random_noom
@@ -305,3 +305,17 @@ def test_a_checkpoint_continues_a_fit(tmp_path):
     again = HQMMEstimator(2, checkpoint=path, **settings).fit(DATA)
     assert again.n_iter_ == 8
     assert again.model_ == whole.model_
+
+
+def test_with_one_kraus_operator_it_starts_near_what_counting_leads_to():
+    data = hmm_6_6().sample(60, 300, random_state=0)
+    one, two = (HQMMEstimator(4, kraus_rank=w, max_iter=0, random_state=0) for w in (1, 2))
+    with pytest.warns(ConvergenceWarning):
+        starts = [one.fit(data).score(data), two.fit(data).score(data)]
+    assert starts[0] > starts[1] + 0.05  # a random one knows nothing
+    given = random_hqmm(4, 6)(np.random.default_rng(0))
+    with pytest.warns(ConvergenceWarning):
+        kept = HQMMEstimator(4, start=given, max_iter=0).fit(data).model_
+    np.testing.assert_allclose(kept.kraus, given.kraus, atol=1e-12)
+    short = HQMMEstimator(3, random_state=0).fit([[0, 1], [1, 1], [0]])  # which have no words to count
+    assert np.isfinite(short.score([[0, 1]]))

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from hqmm._random import RandomState
 from hqmm._typing import ComplexArray
 from hqmm.estimators.learned import Callbacks, LearnedEstimator
-from hqmm.estimators.learners import QUANTUM
-from hqmm.learning import Fit, Learner, random_hqmm, random_hybrid
+from hqmm.estimators.learners import QUANTUM, chosen_learner
+from hqmm.learning import Fit, Learner, Polar, random_hqmm, random_hybrid, start_from_counts
+from hqmm.learning.driver import Start
+from hqmm.learning.nearest import GENTLE
 from hqmm.models import HQMM, NOOM, HybridHQMM, Model
 from hqmm.sequences import Alphabet, Sequences
 
@@ -57,7 +59,9 @@ class HQMMEstimator(LearnedEstimator):
         "auto" learns it where there is no burn-in; "mixed" is the one that knows nothing, and is kept, as is one
         that is given.
     start : Model, optional
-        What to improve, instead of random models.
+        What to improve. By default "polar" starts from random models, or, for ``n_states`` > 2 with one Kraus
+        operator and no blocks, from near what counting words leads to (`hqmm.learning.start_from_counts`); other
+        learners start from random models.
     alphabet : Alphabet, or what `Sequences` makes one of, optional
         The symbols that may occur; by default those of the training data.
     end : bool
@@ -189,6 +193,17 @@ class HQMMEstimator(LearnedEstimator):
             threads=self.threads,
             callbacks=callbacks,
         )
+
+    def _beginning(self, data: Sequences) -> tuple[Learner, Start]:
+        """Return the learner and its start: with one Kraus operator, random starts often end in poor optima."""
+        learner = self._learner()
+        polar = isinstance(self.learner, str) and isinstance(learner, Polar)
+        n = cast(int, self.n_states)
+        alone = self.n_blocks == 1 and self.kraus_rank == 1 and n > 2
+        if not (polar and alone and self.start is None):
+            return super()._beginning(data)
+        learner = chosen_learner(learner, self._learners, sweeps=GENTLE.sweeps, memory=GENTLE.memory)
+        return learner, self._with_initial(start_from_counts(data, n))
 
     def _is_complete(self, result: Fit) -> bool:
         return result.converged or (self._is_automatic and result.reason == "no_progress")

@@ -197,11 +197,12 @@ class LearnedEstimator(CallbackSupportMixin, SequenceEstimator):  # type: ignore
         callbacks: Callbacks,
         shards: Shards | None = None,
     ) -> Fit:
-        learner, start = self._learner(), self._start(data.alphabet)
-        if shards is not None:
+        if shards is None:
+            learner, start = self._beginning(data)
+        else:
             from hqmm.estimators.sharded import on_shards
 
-            learner, start = on_shards(learner, start, shards, self.burn_in)
+            learner, start = on_shards(self._learner(), self._start(data.alphabet), shards, self.burn_in)
         return fit(
             learner,
             start,
@@ -219,6 +220,10 @@ class LearnedEstimator(CallbackSupportMixin, SequenceEstimator):  # type: ignore
             callbacks=callbacks,
             progress=bool(self.verbose),
         )
+
+    def _beginning(self, data: Sequences) -> tuple[Learner, Start]:
+        """Return the learner for these data, and what it starts from."""
+        return self._learner(), self._start(data.alphabet)
 
     def _is_complete(self, result: Fit) -> bool:
         """Return whether the learner stopped because there was nothing left to gain."""
@@ -262,7 +267,10 @@ class LearnedEstimator(CallbackSupportMixin, SequenceEstimator):  # type: ignore
             raise ModelError(
                 f"{type(self).__name__} starts from a model of class {names}, not from {self.start!r}"
             )
-        begin = self.start if self.start is not None else self._draw(alphabet)
+        return self._with_initial(self.start if self.start is not None else self._draw(alphabet))
+
+    def _with_initial(self, begin: Start) -> Start:
+        """Return a start with the initial state that was asked for."""
         if isinstance(self.initial_state, str):
             if self.initial_state in ("auto", "learn"):
                 return begin
