@@ -21,7 +21,7 @@ from hqmm.linear import LinearForm
 from hqmm.sequences import Sequences
 
 # Large enough for matrix products over many sequences, small enough to spread over many workers.
-_SMALLEST_SHARD = 2**17
+_SMALLEST_SHARD = 2**19
 # Every shard sends a gradient home in each step.
 _MOST_SHARDS = 512
 
@@ -47,7 +47,7 @@ class InMemory:
     ----------
     sequences : Sequences
     n_shards : int, optional
-        About how many shards to cut; by default as many as have 131,072 symbols, and at most 512.
+        About how many shards to cut; by default as many as have 524,288 symbols, and at most 512.
 
     Examples
     --------
