@@ -59,9 +59,8 @@ class HQMMEstimator(LearnedEstimator):
         "auto" learns it where there is no burn-in; "mixed" is the one that knows nothing, and is kept, as is one
         that is given.
     start : Model, optional
-        What to improve. By default "polar" starts from random models, or, for ``n_states`` > 2 with one Kraus
-        operator and no blocks, from near what counting words leads to (`hqmm.learning.start_from_counts`); other
-        learners start from random models.
+        What to improve. By default "polar" with one Kraus operator and no blocks starts from near what counting
+        words leads to (`hqmm.learning.start_from_counts`), and all else from random models.
     alphabet : Alphabet, or what `Sequences` makes one of, optional
         The symbols that may occur; by default those of the training data.
     end : bool
@@ -199,7 +198,7 @@ class HQMMEstimator(LearnedEstimator):
         learner = self._learner()
         polar = isinstance(self.learner, str) and isinstance(learner, Polar)
         n = cast(int, self.n_states)
-        alone = self.n_blocks == 1 and self.kraus_rank == 1 and n > 2
+        alone = self.n_blocks == 1 and self.kraus_rank == 1 and n > 1
         if not (polar and alone and self.start is None):
             return super()._beginning(data)
         learner = chosen_learner(learner, self._learners, sweeps=GENTLE.sweeps, memory=GENTLE.memory)
