@@ -52,6 +52,20 @@ def test_a_claim_that_fails_says_so(number, change, claim):
     assert verdicts(rows)[claim] is False
 
 
+def test_the_estimators_default_is_near_counts_at_rank_one_and_random_elsewhere():
+    def never_behind(rows):
+        return next(
+            one.holds for one in claims(Results(rows)) if one.what.startswith("HQMMEstimator's default as")
+        )
+
+    at_one = [row("COSM", 0.15), row("Polar from counts", 0.151), row("Polar", 0.14)]
+    at_two = [row("COSM", 0.16, w=2), row("Polar from counts", 0.14, w=2), row("Polar", 0.161, w=2)]
+    assert never_behind(at_one + at_two) is True
+    assert never_behind([*at_one, row("COSM", 0.16, w=2)]) is True  # what was not run says nothing
+    assert never_behind([*at_one, row("COSM", 0.16, w=2), row("Polar", 0.159, w=2)]) is False
+    assert never_behind([row("COSM", 0.15), row("Polar from counts", 0.149), row("Polar", 0.151)]) is False
+
+
 def test_rows_are_read_as_they_were_written(tmp_path):
     for one in ROWS:
         append(tmp_path / "runs.csv", one)

@@ -619,8 +619,8 @@ EXPERIMENT = Experiment(
             "Section 4.2, figure 4",
             "The same, where epoch and w are chosen within the training folds",
             hqmm_beats_hmm_cleanly,
-            "Without the choice on the reported fold, and with a fifth less to learn from, the HQMMs' lead shrinks, "
-            "and where it was smallest nothing is left of it. " + CHANCE,
+            "Without the choice on the reported fold, and with a fifth less to learn from, the HQMMs' lead "
+            "shrinks, and where it was smallest nothing is left of it. " + CHANCE,
         ),
         Claim("Section 4.2, figure 4", "Going from w = 1 to w = 2 gains sizably", two_helps, CHANCE),
         Claim("Section 4.2, figure 4", "Increasing w further helps less clearly", more_helps_less, CHANCE),
