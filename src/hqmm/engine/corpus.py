@@ -84,9 +84,22 @@ def as_corpus(source: Source) -> Corpus:
     """
     if isinstance(source, Sequences):
         return InMemory(source)
-    if not hasattr(source, "shards"):
+    if not is_corpus(source):
         engine.refuse_raw(source)
     return source
+
+
+def is_corpus(source: Any) -> bool:
+    """Return whether data come in shards, as those of `hqmm.engine.parquet.ParquetCorpus` do.
+
+    Examples
+    --------
+    >>> from hqmm import Sequences
+    >>> from hqmm.engine.corpus import InMemory, is_corpus
+    >>> is_corpus(InMemory(Sequences(["ab"]))), is_corpus(Sequences(["ab"]))
+    (True, False)
+    """
+    return hasattr(source, "shards") and hasattr(source, "bounds")
 
 
 def cuts(ends: IntArray, size: int) -> IntArray:

@@ -18,12 +18,13 @@ from sklearn.utils.metaestimators import available_if
 
 from hqmm._random import as_generator
 from hqmm._typing import FloatArray
+from hqmm.engine.corpus import is_corpus
 from hqmm.errors import DataError, ModelError
 from hqmm.estimators.base import SequenceEstimator
 from hqmm.estimators.callbacks import FRAMES, CallbackSupportMixin, Watch, with_callbacks
 from hqmm.estimators.counting import Counted
 from hqmm.estimators.learners import chosen_learner
-from hqmm.estimators.reading import canonical, is_corpus, read, weighted
+from hqmm.estimators.reading import canonical, read, weighted
 from hqmm.estimators.streaming import Stream, StreamLearner
 from hqmm.learning import Fit, Learner, fit
 from hqmm.learning.driver import REASONS, Reason, split_validation

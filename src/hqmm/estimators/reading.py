@@ -81,11 +81,6 @@ def shares(data: Sequences, burn_in: int) -> FloatArray:
     return np.maximum(data.lengths - burn_in, 0).astype(np.float64)
 
 
-def is_corpus(X: Any) -> bool:
-    """Return whether data come in shards, as `hqmm.engine.parquet.ParquetCorpus` does."""
-    return hasattr(X, "shards") and hasattr(X, "bounds")
-
-
 def _from_file(path: Any, alphabet: Any, end: bool) -> Sequences:
     from hqmm.readers import read as read_file
 
