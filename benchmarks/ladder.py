@@ -1,6 +1,6 @@
 """From HMM to HQMM at equal cost: every (k, q) with k q² ≈ m, on the synthetic data sets and on PAutomaC.
 
-Usage: python -m benchmarks.ladder [--minutes M] [--folder FOLDER] [--passes N]
+Usage: python -m benchmarks.ladder [--minutes M] [--folder FOLDER] [--passes N] [--jobs J]
 
 k labels with a q-dimensional quantum state on each make a linear model of dimension k q², so that a symbol costs
 (k q²)² whatever k and q are. Every model is learned from the same data in the same number of passes by `Polar` as
@@ -21,7 +21,7 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ import numpy as np
 
 import benchmarks.ladder_report as report
 from benchmarks import learners
-from benchmarks.runs import append, read
+from benchmarks.runs import perform, read
 from hqmm import Sequences, engine
 from hqmm.datasets.pautomac import Problem, find_problems, read_problem
 from hqmm.learning import BaumWelch, Polar, fit, random_hmm, random_hybrid
@@ -39,7 +39,8 @@ from hqmm.models import HMM, Model
 
 FOLDER = Path(__file__).parent.parent / "docs" / "results" / "ladder"
 PAUTOMAC = Path(os.environ.get("HQMM_DATA", "")) / "pautomac"
-DIMENSIONS = (8, 16, 32, 64, 128)
+DIMENSIONS = (8, 12, 16, 32, 64, 128)
+CHEAP = 4  # of these dimensions
 SEEDS = (0, 1, 2)
 EM_LABELS = (8, 16)
 EM_PASSES = 300
@@ -151,7 +152,7 @@ def sizes(m: int) -> list[tuple[int, int, int]]:
 
 def rungs() -> Iterator[Rung]:
     """Yield what to run: cheap dimensions first, and one seed of everything cheap before the next seed."""
-    for dimensions in (DIMENSIONS[:3], DIMENSIONS[3:4], DIMENSIONS[4:]):
+    for dimensions in (DIMENSIONS[:CHEAP], *((m,) for m in DIMENSIONS[CHEAP:])):
         for seed in SEEDS:
             for name in names():
                 for m in dimensions:
@@ -262,20 +263,19 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=60.0, help="start no further run after so many")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where the tables and the figure are")
     parser.add_argument("--passes", type=int, default=40, help="passes over the data of each fit")
+    parser.add_argument("--jobs", type=int, default=1, help="runs at once")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     table, em = arguments.folder / "runs.csv", arguments.folder / "em.csv"
     end = time.monotonic() + 60 * arguments.minutes
     done = {(r.data, r.m, r.k, r.q, r.w, r.seed) for r in read(table, Run)}
     climbed = {(c.data, c.method, c.k, c.seed) for c in read(em, Climb)}
-    first = len(names()) * sum(len(sizes(m)) for m in DIMENSIONS[:3])
-    for number, rung in enumerate(rungs()):
-        if number == first:  # one seed of the cheap dimensions is there
-            for key in climbs():
-                if key not in climbed and time.monotonic() < end:
-                    append(em, climb(*key))
-        if tuple(asdict(rung).values()) not in done and time.monotonic() < end:
-            append(table, run(rung, arguments.passes))
+    waiting = [rung for rung in rungs() if tuple(asdict(rung).values()) not in done]
+    first = [rung for rung in waiting if rung.m <= DIMENSIONS[CHEAP - 1]]
+    learned, climbing = partial(run, passes=arguments.passes), [key for key in climbs() if key not in climbed]
+    perform(table, ((learned, rung) for rung in first), end, arguments.jobs)
+    perform(em, ((climb, *key) for key in climbing), end, arguments.jobs)
+    perform(table, ((learned, rung) for rung in waiting if rung not in first), end, arguments.jobs)
     report.write(arguments.folder, read(table, Run), read(em, Climb))
 
 

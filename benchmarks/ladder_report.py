@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-HMM_DATA = "HMM(6,6)"
+from hqmm.estimators.counting import n_parameters
+from hqmm.learning import random_hybrid
+
+HMM_DATA, HMM_SYMBOLS = "HMM(6,6)", 6
+FAMILIES = {"HMM": "#c77d0a", "hybrid": "#2a9d5c", "HQMM": "#3366a8"}
 
 
 class Ladder:
@@ -58,11 +63,18 @@ def front(ladder: Ladder, data: str, name: str) -> list[float]:
     """
     best, result = (-np.inf, np.inf), []
     for m in ladder.complete(data):
-        for size in ladder.sizes(m):
-            if family(size) == name:
-                best = max(best, (ladder.mean(data, m, size, "validation"), ladder.mean(data, m, size)))
+        best = max([best, *(one[1:] for one in scores(ladder, data, m, name))])
         result.append(best[1])
     return result
+
+
+def scores(ladder: Ladder, data: str, m: int, name: str) -> list[tuple[tuple[int, int], float, float]]:
+    """Return size, mean validation score and mean excess of each member of a family at a dimension."""
+    return [
+        (size, ladder.mean(data, m, size, "validation"), ladder.mean(data, m, size))
+        for size in ladder.sizes(m, data)
+        if family(size) == name
+    ]
 
 
 def dominates(ladder: Ladder, data: str) -> bool:
@@ -72,12 +84,22 @@ def dominates(ladder: Ladder, data: str) -> bool:
     return bool(np.all(ours <= other) and np.any(ours < other))
 
 
+def beats_both(ladder: Ladder, data: str, m: int) -> bool:
+    """Return whether the hybrid of one dimension that validation data choose is better than both pure models."""
+    found = {
+        name: max(((score, excess) for _, score, excess in scores(ladder, data, m, name)), default=(0.0, np.inf))
+        for name in FAMILIES
+    }
+    return bool(found["hybrid"][1] < min(found["HMM"][1], found["HQMM"][1]))
+
+
 def write(folder: Path, runs: Sequence[Any], climbs: Sequence[Any]) -> None:
     """Write summary.md and ladder.svg."""
     ladder = Ladder(runs)
     (folder / "summary.md").write_text("\n".join(_lines(ladder, climbs)) + "\n", encoding="utf-8")
     if runs:
         draw(folder / "ladder.svg", ladder)
+        draw_costs(folder / "costs.svg", ladder)
 
 
 def _lines(ladder: Ladder, climbs: Sequence[Any]) -> Iterator[str]:
@@ -92,6 +114,13 @@ def _lines(ladder: Ladder, climbs: Sequence[Any]) -> Iterator[str]:
     yield "## What holds"
     yield ""
     yield from _verdicts(ladder)
+    yield ""
+    yield "## Cost and parameters against accuracy"
+    yield ""
+    yield "![Excess over the true model against dimension and parameters](costs.svg)"
+    yield ""
+    yield f"Every size on {HMM_DATA}, mean over seeds; the lines join what validation data choose of all that cost"
+    yield "no more. Parameters are those that change the process (`hqmm.estimators.counting.n_parameters`)."
     yield ""
     yield "## Where each part of the ladder wins"
     yield ""
@@ -128,6 +157,35 @@ def _verdicts(ladder: Ladder) -> Iterator[str]:
         f"| … and on at least three quarters of PAutomaC's problems | {share:.0%} of {len(problems)}: "
         f"{', '.join(d for d in won if d in problems)} | {'yes' if share >= 0.75 else '**NO**'} |"
     )
+    for m in ladder.dimensions:
+        if any(k == 1 for k, _ in ladder.sizes(m)):
+            yield from _at_one_cost(ladder, m)
+    yield from _small_against_large(ladder)
+
+
+def _at_one_cost(ladder: Ladder, m: int) -> Iterator[str]:
+    """Yield on how many problems the hybrid of one cost is better than the others of the same cost."""
+    problems = [data for data in ladder.data if data.startswith("#") and ladder.seeds(data, m)]
+    won = [data for data in problems if beats_both(ladder, data, m)]
+    holds = "—" if not problems else "yes" if len(won) >= 0.75 * len(problems) else "**NO**"
+    what = f"at m ≈ {m} alone, the hybrid that validation data choose is better than both pure models so chosen"
+    what += " on at least three quarters of the problems"
+    yield f"| {what} | {len(won)} of {len(problems)} | {holds} |"
+
+
+def _small_against_large(ladder: Ladder) -> Iterator[str]:
+    """Yield whether a hybrid of dimension 12 explains the paper's data better than HQMMs of 16 and of 36."""
+    sizes = {(3, 2): 12, (1, 4): 16, (1, 6): 32}
+    found = {size: ladder.mean(HMM_DATA, m, size, "test") for size, m in sizes.items()}
+    if any(value != value for value in found.values()):
+        return
+    accuracies = {size: 1 + value / np.log(HMM_SYMBOLS) for size, value in found.items()}
+    holds = "yes" if max(accuracies, key=lambda size: accuracies[size]) == (3, 2) else "**NO**"
+    measured = ", ".join(f"({k}, {q}): {da:.4f}" for (k, q), da in accuracies.items())
+    what = (
+        f"on {HMM_DATA} the hybrid (3, 2), m = 12, has a higher test DA than HQMMs of n = 4 and 6, m = 16 and 36"
+    )
+    yield f"| {what} | {measured} | {holds} |"
 
 
 def _fronts(ladder: Ladder, data: str) -> str:
@@ -241,3 +299,51 @@ def draw(path: Path, ladder: Ladder) -> None:
     figure.tight_layout(rect=(0, 0, 1, 0.97))
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
+
+
+@cache
+def parameters(size: tuple[int, int], w: int) -> int:
+    """Return how many parameters a model of the paper's six symbols has, its start apart."""
+    k, q = size
+    return n_parameters(random_hybrid(k, q, HMM_SYMBOLS, w)(np.random.default_rng(0)), initial="stationary")
+
+
+def draw_costs(path: Path, ladder: Ladder) -> None:
+    """Draw the excess on the paper's HMM data against the dimension, and against the number of parameters."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
+    for name, colour in FAMILIES.items():
+        found = [
+            (size, score, excess)
+            for m in ladder.dimensions
+            for size, score, excess in scores(ladder, HMM_DATA, m, name)
+        ]
+        costs = (
+            [k * q * q for (k, q), _, _ in found],
+            [parameters(size, 1 if name == "HMM" else 2) for size, _, _ in found],
+        )
+        for axis, cost in zip(axes, costs, strict=True):
+            axis.plot(cost, [excess for *_, excess in found], "o", color=colour, ms=4, alpha=0.6)
+            stairs = list(_chosen_so_far(sorted(zip(cost, found, strict=True), key=lambda pair: pair[0])))
+            axis.step(*zip(*stairs, strict=True), where="post", color=colour, lw=1.2, label=name)
+    axes[0].set(xlabel="m = k q²; a symbol costs m²", ylabel="excess over the true model, nats per symbol")
+    axes[1].set(xlabel="parameters")
+    for axis in axes:
+        axis.set_xscale("log")
+        axis.set_yscale("log")
+    axes[1].legend(frameon=False)
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
+
+
+def _chosen_so_far(ordered: Iterable[tuple[int, tuple[Any, float, float]]]) -> Iterator[tuple[int, float]]:
+    """Yield each cost with the excess of the best on validation data of all that cost no more."""
+    best = (-np.inf, np.inf)
+    for cost, (_, score, excess) in ordered:
+        best = max(best, (score, excess))
+        yield cost, best[1]

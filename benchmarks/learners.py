@@ -39,7 +39,6 @@ from hqmm.learning import (
     random_hqmm,
     start_from_counts,
 )
-from hqmm.learning.nearest import GENTLE
 from hqmm.learning.spectral import learn_spectral, score_leniently
 from hqmm.metrics import accuracies_from
 
@@ -62,7 +61,7 @@ LEARNERS = {
     "Baum-Welch": BaumWelch(),
     "COSM": COSM(),
     "Polar": Polar(),
-    "Polar from counts": GENTLE,  # what `HQMMEstimator` does at w = 1
+    "Polar from counts": Polar(),  # what `HQMMEstimator` does at w = 1
     "L-BFGS": RiemannianLBFGS(),
     "Adam": RiemannianAdam(),
     "Givens": GivensSearch(),
@@ -141,7 +140,7 @@ def cells() -> Iterator[Cell]:
         (both, middle + last),
         (near, middle + last),
         (others, pure + middle + last),
-        (("Givens",), KEY_SIZES[3:]),
+        (("Givens",), KEY_SIZES[3:] + pure + middle + last),
     )
     for names, sizes in blocks:
         for n, w in sizes:

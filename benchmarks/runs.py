@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -33,3 +34,16 @@ def append(path: Path, row: Any) -> None:
             writer.writeheader()
         writer.writerow(words)
     print(*words.values(), flush=True)
+
+
+def perform(path: Path, work: Iterable[tuple[Any, ...]], end: float, jobs: int) -> None:
+    """Call each function with what follows it, ``jobs`` at a time, and append the rows in the order of the work.
+
+    Nothing is begun after ``end``, a time of the monotonic clock. Each runs in one thread.
+    """
+    from joblib import Parallel, delayed, parallel_config
+
+    tasks = (delayed(function)(*arguments) for function, *arguments in work if time.monotonic() < end)
+    with parallel_config("loky", inner_max_num_threads=1):
+        for row in Parallel(jobs, return_as="generator", pre_dispatch=jobs)(tasks):
+            append(path, row)

@@ -6,9 +6,9 @@ import pytest
 
 learners = pytest.importorskip("benchmarks.learners")
 from benchmarks import ladder  # noqa: E402
-from benchmarks.ladder_report import Ladder, dominates, front  # noqa: E402
+from benchmarks.ladder_report import Ladder, beats_both, dominates, front  # noqa: E402
 from benchmarks.learners_report import Results, claims, write  # noqa: E402
-from benchmarks.runs import append, read  # noqa: E402
+from benchmarks.runs import append, perform, read  # noqa: E402
 
 
 def row(learner, test_da, n=2, w=1, seed=0, data="HMM(6,6)", passes=60.0, reached=float("nan")):
@@ -75,6 +75,16 @@ def test_rows_are_read_as_they_were_written(tmp_path):
     assert "| 2, 1 | 0.15400 [2] | 0.15500 [2] |" in (tmp_path / "summary.md").read_text()
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_work_is_done_in_its_order_until_the_end(tmp_path, jobs):
+    path = tmp_path / "runs.csv"
+    work = [(replace, one) for one in ROWS]
+    perform(path, work, float("-inf"), jobs)
+    assert not path.exists()
+    perform(path, work, float("inf"), jobs)
+    assert [repr(one) for one in read(path, learners.Outcome)] == [repr(one) for one in ROWS]
+
+
 def test_every_cell_comes_once_and_cosm_before_those_compared_with_it():
     cells = list(learners.cells())
     assert len(set(cells)) == len(cells)
@@ -117,12 +127,20 @@ def test_the_size_of_a_front_is_chosen_on_validation_data():
     assert front(Ladder(lucky), "HMM(6,6)", "hybrid") == [0.01, 0.01]
 
 
+def test_at_one_cost_the_size_of_each_family_is_chosen_on_validation_data():
+    assert beats_both(Ladder(EIGHT), "HMM(6,6)", 8)
+    assert not beats_both(Ladder([*EIGHT[:2], rung(1, 3, 0.01)]), "HMM(6,6)", 8)
+    unlucky = [*EIGHT, rung(3, 2, 0.05, validation=0.0)]  # validation data would take this hybrid
+    assert not beats_both(Ladder(unlucky), "HMM(6,6)", 8)
+    assert not beats_both(Ladder([rung(8, 1, 0.03), rung(1, 3, 0.02)]), "HMM(6,6)", 8)  # no hybrid was run
+
+
 def test_every_size_of_a_dimension_costs_about_the_same():
     for m in ladder.DIMENSIONS:
         sizes = ladder.sizes(m)
         assert {1, max(q for _, q, _ in sizes)} <= {q for _, q, _ in sizes}
         assert all(abs(k * q * q - m) <= m / 8 for k, q, _ in sizes)
-        assert any(k == 1 for k, _, _ in sizes)
+        assert any(k == 1 for k, _, _ in sizes) or m == 12  # 9 and 16 are the squares beside it
 
 
 def test_the_ladder_s_summary_and_figure_are_made_from_the_rows(tmp_path):
@@ -132,6 +150,7 @@ def test_the_ladder_s_summary_and_figure_are_made_from_the_rows(tmp_path):
     assert "| HMM(6,6) | 30.00 | **10.00** | 20.00 | 1–1 |" in text
     assert "| HMM(6,6) | 2, 2 hybrid [1] |" in text
     assert "q: from an HMM" in (tmp_path / "ladder.svg").read_text()
+    assert "parameters" in (tmp_path / "costs.svg").read_text()
 
 
 def test_em_at_one_dimension_is_the_polar_learner_s_equal():

@@ -41,6 +41,22 @@ def test_the_first_pass_is_the_formula():
     np.testing.assert_allclose(reached.kraus.reshape(-1, 2), expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("batches", [1, 3, 9])
+def test_a_sweep_ends_at_the_mean_of_the_points_it_passed(batches):
+    data = generated(0, 3, count=9)
+    start = random_hqmm(2, 3, 2)(np.random.default_rng(0))
+    learner = Polar(sweeps=2, batches=batches, memory=(0.6, 0.6), learn_initial=False)
+    reached = fit(learner, start, data, max_iter=1, random_state=5).model
+    kappa, passed = start.kraus.reshape(-1, 2), []
+    average = kraus_gradient(start.kraus, start.initial, data).kraus.reshape(-1, 2)
+    for chosen in np.array_split(np.random.default_rng(5).permutation(9), batches):
+        G = kraus_gradient(kappa.reshape(start.kraus.shape), start.initial, data[chosen]).kraus.reshape(-1, 2)
+        average = 0.6 * average + 0.4 * batches * G
+        kappa = polar(kappa + 0.5 * (polar(average) - kappa))
+        passed.append(kappa)
+    np.testing.assert_allclose(reached.kraus.reshape(-1, 2), polar(np.mean(passed, axis=0)), atol=1e-8)
+
+
 def test_at_convergence_kappa_is_the_unitary_factor_of_its_gradient():
     data = generated(1, 3, count=40)
     model = fit(Polar(sweeps=0, tol=1e-13), random_hqmm(2, 3), data, max_iter=3000, random_state=1).model

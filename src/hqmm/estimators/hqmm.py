@@ -11,10 +11,9 @@ import numpy as np
 from hqmm._random import RandomState
 from hqmm._typing import ComplexArray
 from hqmm.estimators.learned import Callbacks, LearnedEstimator
-from hqmm.estimators.learners import QUANTUM, chosen_learner
+from hqmm.estimators.learners import QUANTUM
 from hqmm.learning import Fit, Learner, random_hqmm, random_hybrid, start_from_counts
 from hqmm.learning.driver import Start
-from hqmm.learning.nearest import GENTLE
 from hqmm.models import HQMM, NOOM, HybridHQMM, Model
 from hqmm.sequences import Alphabet, Sequences
 
@@ -195,12 +194,12 @@ class HQMMEstimator(LearnedEstimator):
 
     def _beginning(self, data: Sequences) -> tuple[Learner, Start]:
         """Return the learner and its start: with one Kraus operator, random starts often end in poor optima."""
+        learner, start = super()._beginning(data)
         n = cast(int, self.n_states)
         by_default = isinstance(self.learner, str) and self.learner == "polar" and self.start is None
-        if not (by_default and self.n_blocks == 1 and self.kraus_rank == 1 and n > 1):
-            return super()._beginning(data)
-        learner = chosen_learner(self._learner(), self._learners, sweeps=GENTLE.sweeps, memory=GENTLE.memory)
-        return learner, self._with_initial(start_from_counts(data, n))
+        if by_default and self.n_blocks == 1 and self.kraus_rank == 1 and n > 1:
+            start = self._with_initial(start_from_counts(data, n))
+        return learner, start
 
     def _is_complete(self, result: Fit) -> bool:
         return result.converged or (self._is_automatic and result.reason == "no_progress")

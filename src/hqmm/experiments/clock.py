@@ -343,4 +343,5 @@ EXPERIMENT = Experiment(
             "about equality, which the experiment on expressiveness measures without sampling.",
         ),
     ),
+    edition=2,
 )

@@ -303,6 +303,6 @@ EXPERIMENT = Experiment(
     draw=draw,
     see=see,
     table=table,
-    edition=2,
+    edition=3,
     beyond=True,
 )

@@ -191,10 +191,11 @@ def _models(
     if model == "discriminative":
         return _discriminative(parts, n, w, passes, seed)
     alphabet = parts.train.sequences.alphabet
-    learner = (
-        BaumWelch(max_iter=passes, tol=1e-6) if model == "em" else Polar(max_iter=passes, sweeps=min(15, passes))
+    learner, start = (
+        (BaumWelch(max_iter=passes, tol=1e-6), random_hmm(n, alphabet))
+        if model == "em"
+        else (Polar(max_iter=passes, sweeps=min(Polar.sweeps, passes)), random_hqmm(n, alphabet, w))
     )
-    start = random_hmm(n, alphabet) if model == "em" else random_hqmm(n, alphabet, w)
     return [
         fit(learner, start, parts.train.of(label), n_init=restarts, random_state=seed + label, threads=1).model
         for label in range(len(LABELS))
@@ -638,4 +639,5 @@ EXPERIMENT = Experiment(
             "The counts follow from the definitions: n² + sn for an HMM, swn² for an HQMM.",
         ),
     ),
+    edition=2,
 )

@@ -259,4 +259,5 @@ EXPERIMENT = Experiment(
             "The counts follow from the definitions: n² + sn for an HMM, swn² for an HQMM.",
         ),
     ),
+    edition=2,
 )

@@ -222,4 +222,5 @@ EXPERIMENT = Experiment(
             "See the numbers: an HMM with fewer states came as near, or none did from these starts.",
         ),
     ),
+    edition=2,
 )

@@ -241,4 +241,5 @@ EXPERIMENT = Experiment(
             "Givens search was not slower in the larger model.",
         ),
     ),
+    edition=2,
 )

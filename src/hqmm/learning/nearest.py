@@ -23,14 +23,12 @@ from hqmm._typing import ComplexArray, FloatArray
 from hqmm.errors import DataError, ModelError
 from hqmm.learning.grow import enlarge, shrink
 from hqmm.learning.initial import random_hqmm
-from hqmm.learning.polar import Polar
 from hqmm.learning.settings import at_least
 from hqmm.learning.spectral import learn_spectral
 from hqmm.linear import LinearForm
 from hqmm.models import HQMM, HybridHQMM, Model
 from hqmm.sequences import Sequences
 
-GENTLE = Polar(sweeps=8, memory=(0.9, 0.98))  # batches that do not lead away from such a start
 _QUBIT = 4  # real dimensions of its density matrices
 _STEPS = 500  # symbols of the sample
 _POSITIVE = 0.9  # share of its states that become positive
@@ -96,8 +94,7 @@ def start_from_counts(
     reliably. A larger HQMM starts as that qubit, in a space with room to grow. Where not even one dimension can be
     had, as from sequences too short to have words, the start is random.
 
-    Batches that are followed too closely would lead away again: learn with little noise, as in the example, which
-    is what `~hqmm.HQMMEstimator` does with one Kraus operator.
+    `~hqmm.HQMMEstimator` starts so with one Kraus operator.
 
     Parameters
     ----------
@@ -113,8 +110,7 @@ def start_from_counts(
     >>> from hqmm.datasets import hmm_6_6
     >>> from hqmm.learning import Polar, fit, start_from_counts
     >>> data = hmm_6_6().sample(20, 300, random_state=0)
-    >>> gentle = Polar(sweeps=8, memory=(0.9, 0.98), max_iter=20)
-    >>> fit(gentle, start_from_counts(data, 4), data, random_state=0).model
+    >>> fit(Polar(max_iter=20), start_from_counts(data, 4), data, random_state=0).model
     HQMM(n=4, Kraus rank 1, 6 symbols)
     """
     for name, value in (("n_states", n_states), ("kraus_rank", kraus_rank)):

@@ -27,7 +27,6 @@ from hqmm.models import Model
 
 SMALLEST_DAMPING = 1e-6
 UNHEARD = 1e-9  # share of κ in what the polar factor is taken of
-ROUGH, SMOOTH = (0.7, 0.97), (0.93, 0.97)  # memories of the first sweep and the last
 QUIET = 3  # steps in a row that must gain next to nothing before the fit counts as converged
 
 
@@ -60,11 +59,14 @@ class Polar(StiefelLearner):
     Baum–Welch moves to κ ∘ √g, and d = ½ to κ ∘ (1 + g)/2, which agrees to first order.
 
     First some sweeps learn from batches, along a running average of the gradient whose memory grows: the noise of
-    small batches, annealed away, is what escapes poor optima. Then full passes climb with Nesterov's momentum. A
-    full pass that would lower the likelihood is taken back: momentum restarts, and then d halves, so that from the
-    first full pass on the likelihood never falls. Halving must end: the step is an ascent direction. With G = PH,
-    H = (G†G)^½ and M = P†κ, the slope of ℓ along it is 2 tr H − Re tr H(M² + MM†), which is positive unless M is
-    its own inverse where H is not zero, because no singular value of M exceeds one. A step of fixed d may fall.
+    small batches, annealed away, is what escapes poor optima. A sweep ends at the mean of the points it passed
+    (brought back to the manifold), where most of that noise cancels, so that steps may be as bold as a short
+    memory makes them (the averaging of Polyak and Juditsky, 1992). Then full passes climb with Nesterov's
+    momentum. A full pass that would lower the likelihood is taken back: momentum restarts, and then d halves, so
+    that from the first full pass on the likelihood never falls. Halving must end: the step is an ascent
+    direction. With G = PH, H = (G†G)^½ and M = P†κ, the slope of ℓ along it is 2 tr H − Re tr H(M² + MM†), which
+    is positive unless M is its own inverse where H is not zero, because no singular value of M exceeds one. A
+    step of fixed d may fall.
 
     Parameters
     ----------
@@ -76,9 +78,8 @@ class Polar(StiefelLearner):
         Passes learned from batches at the beginning.
     batches : int
         Batches in a sweep.
-    memory : pair of float, optional
-        Share of the old in the running average of batch gradients, in the first sweep and in the last. By default
-        (.7, .97) with one Kraus operator for each symbol, whose optima are many and poor, (.93, .97) with more.
+    memory : pair of float
+        Share of the old in the running average of batch gradients, in the first sweep and in the last.
     damping : float
         d, and the largest that a pass may use.
     prior : float
@@ -102,9 +103,9 @@ class Polar(StiefelLearner):
 
     max_iter: int = 300
     tol: float = 1e-6
-    sweeps: int = 15
+    sweeps: int = 20
     batches: int = 40
-    memory: tuple[float, float] | None = None
+    memory: tuple[float, float] = (0.7, 0.97)
     damping: float = 0.5
     momentum: float = 0.9
     prior: float = 0.0
@@ -122,9 +123,7 @@ class Polar(StiefelLearner):
                 "damping must be above 0 and at most 1 and momentum from 0 to below 1, "
                 f"not {self.damping} and {self.momentum}"
             )
-        if self.memory is not None and not (
-            _is_pair(self.memory) and all(0 <= share < 1 for share in self.memory)
-        ):
+        if not (_is_pair(self.memory) and all(0 <= share < 1 for share in self.memory)):
             raise DataError(f"memory must hold two shares from 0 to below 1, not {self.memory!r}")
 
     def _begin(self, state: StiefelState, task: Task) -> PolarState:
@@ -140,7 +139,8 @@ class Polar(StiefelLearner):
     def _sweep(self, state: PolarState, task: Task, generator: np.random.Generator) -> PolarState:
         space = self.space(state, task)
         point, average = state.point, state.gradient
-        memory = self._memory(state, task)
+        passed = tuple(np.zeros_like(part) for part in point)
+        memory = _between(self.memory, state.sweeps / max(1, self.sweeps - 1))
         parts = np.array_split(generator.permutation(len(task.data)), min(self.batches, len(task.data)))
         values = np.zeros(len(task.data))
         for chosen in parts:
@@ -149,6 +149,8 @@ class Polar(StiefelLearner):
             fresh = self._with_prior(result.gradient, point, task, 1 / len(parts))
             average = _averaged(average, fresh, memory, len(parts))
             point = towards(point, average, self.damping)
+            passed = tuple(before + now for before, now in zip(passed, point, strict=True))
+        point = tuple(polar(total) for total in passed)
         done = replace(state, sweeps=state.sweeps + 1, passes=state.passes + 1)
         if done.sweeps == self.sweeps:
             return self._evaluated(done, point, space, task)
@@ -161,13 +163,6 @@ class Polar(StiefelLearner):
             n_zero=n_zero,
             feasibility=largest_error(point),
         )
-
-    def _memory(self, state: PolarState, task: Task) -> float:
-        """Return the memory of this sweep."""
-        rows, n = state.point[0].shape[1:]
-        alone = rows == n * len(task.data.alphabet)
-        memory = self.memory or (ROUGH if alone else SMOOTH)
-        return _between(memory, state.sweeps / max(1, self.sweeps - 1))
 
     def open(self, model: Model, task: Task) -> PolarState:
         """Return the state that a stream starts from: the model, and a gradient that agrees with it.
@@ -184,13 +179,13 @@ class Polar(StiefelLearner):
         """Return the state after one batch of a stream, which is read once and needed no more.
 
         The batch's gradient, for each symbol, enters the running average, and κ takes one step towards the polar
-        factor of that. The memory grows in the first ``sweeps`` · ``batches`` batches, from .7 to .97 by default.
+        factor of that. The memory grows in the first ``sweeps`` · ``batches`` batches.
 
         The state's ``objective`` is the log-likelihood per symbol of the batch before it was learned from.
         """
         space = self.space(state, task)
         result = space.evaluate(state.point, task.data, task.burn_in, task.threads)
-        memory = _between(self.memory or ROUGH, state.absorbed / max(1, self.sweeps * self.batches))
+        memory = _between(self.memory, state.absorbed / max(1, self.sweeps * self.batches))
         amounts = scored_symbols(task.data, task.burn_in), float(task.data.weights.sum())
         seen = state.seen + amounts[0]
         gradient = self._with_prior(result.gradient, state.point, task, amounts[0] / seen if seen else 0.0)
