@@ -110,7 +110,7 @@ def _never_behind(results: Results, learner: str) -> Claim:
     behind = {cell: gain for cell, gain in ahead.items() if gain < 0}
     mean = np.mean(list(ahead.values())) if ahead else float("nan")
     far = sum(gain < -1e-4 for gain in behind.values())
-    measured = f"in {len(cells) - len(behind)} of {len(cells)}; mean gain {mean:+.5f}; behind by over .0001 in {far}"
+    measured = f"in {len(cells) - len(behind)} of {len(cells)}, by over .0001 behind in {far}; mean {mean:+.5f}"
     for (name, size), gain in sorted(behind.items(), key=lambda item: item[1]):
         measured += f"; {name} {size} {gain:+.5f}"
     what = f"{learner} as it comes is at least as good as COSM in every cell (mean test DA over seeds)"
@@ -176,9 +176,9 @@ def _lines(results: Results) -> Iterator[str]:
     yield "The paper's protocol: 20 training and 10 validation sequences of 3000 symbols, cut into 300 with a"
     yield "burn-in of 100; the iterate best on validation data is tested on 10 × 3000 symbols with a burn-in of"
     yield "1000. Every learner has its default settings; Givens search stops after ten seconds. One thread."
-    yield "`Polar from counts` starts near a spectral OOM (`start_from_counts`) in every cell alike; the others start"
-    yield "from a random HQMM, the same for all of one seed. `HQMMEstimator` does the former at w = 1 and the latter"
-    yield "elsewhere."
+    yield "`Polar from counts` starts near a spectral OOM (`start_from_counts`) in every cell alike; the others"
+    yield "start from a random HQMM, the same for all of one seed. `HQMMEstimator` does the former at w = 1 and"
+    yield "the latter elsewhere."
     yield ""
     yield "## What holds"
     yield ""
