@@ -10,6 +10,8 @@ from hqmm.errors import ModelError
 
 RandomState: TypeAlias = int | np.random.Generator | None
 
+_LARGEST_SEED = 2**64
+
 
 def as_generator(random_state: RandomState) -> np.random.Generator:
     """Return the generator that ``random_state`` stands for; a Generator is used as it is and moves on.
@@ -34,3 +36,16 @@ def as_generator(random_state: RandomState) -> np.random.Generator:
             f"not {random_state!r}"
         )
     return np.random.default_rng(random_state)
+
+
+def seed_of(generator: np.random.Generator) -> int | None:
+    """Return the number that a generator was made from; None where the system gave one, which has 128 bits.
+
+    Examples
+    --------
+    >>> from hqmm._random import as_generator, seed_of
+    >>> seed_of(as_generator(7)), seed_of(as_generator(None))
+    (7, None)
+    """
+    entropy = getattr(generator.bit_generator.seed_seq, "entropy", None)
+    return entropy if isinstance(entropy, int) and entropy < _LARGEST_SEED else None

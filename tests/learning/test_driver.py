@@ -105,11 +105,51 @@ def test_a_fit_killed_with_sigkill_goes_on_bit_for_bit(tmp_path):
                 os.kill(process.pid, signal.SIGKILL)
                 break
     assert process.returncode == -signal.SIGKILL
+    with pytest.raises(FileFormatError, match="another seed"):
+        fit(COSM(batch_size=10), random_hqmm(2, 6), TRAIN, validation=TRAIN, checkpoint=path, random_state=6)
     options = {"validation": TRAIN, "max_iter": 40, "random_state": 5}
     learner, start = COSM(batch_size=10), random_hqmm(2, 6)
-    resumed = fit(learner, start, TRAIN, checkpoint=path, **options)
+    done = []
+    resumed = fit(learner, start, TRAIN, checkpoint=path, callbacks=[lambda row, _: done.append(row)], **options)
+    assert 6 <= done[0]["iteration"] - 1 <= 8  # what was saved before the kill is not done again
     assert_same_fit(fit(learner, start, TRAIN, **options), resumed)
     assert resumed.history["seconds"][-1] > resumed.history["seconds"][7]  # the time before the kill counts
+
+
+@pytest.mark.parametrize(
+    ("saving", "saved"),
+    [({"checkpoint_iterations": 4}, [4, 8]), ({"checkpoint_every": 0.0}, list(range(1, 11))), ({}, [])],
+)
+def test_checkpoints_are_written_every_so_many_iterations_or_seconds(saving, saved, tmp_path):
+    path, found = tmp_path / "fit.checkpoint", []
+
+    def look(row, model):  # called before the iteration is saved
+        if path.exists():
+            found.append(path.stat().st_mtime_ns)
+
+    fit(COSM(), random_hqmm(2, 6), TRAIN, max_iter=11, random_state=0, checkpoint=path, callbacks=[look], **saving)
+    assert len(found) == (11 - saved[0] if saved else 0)
+    assert len(set(found)) == len(saved)
+
+
+def test_a_checkpoint_of_another_seed_or_start_is_refused(tmp_path):
+    path, drawn = tmp_path / "fit.checkpoint", random_hqmm(2, 6)
+    one, other = (drawn(np.random.default_rng(seed)) for seed in (0, 1))
+    fit(COSM(), drawn, TRAIN, max_iter=1, checkpoint=path, random_state=0)
+    for random_state in (1, np.random.default_rng(1)):
+        with pytest.raises(FileFormatError, match="another seed"):
+            fit(COSM(), drawn, TRAIN, max_iter=1, checkpoint=path, random_state=random_state)
+    path.unlink()
+    fit(COSM(), one, TRAIN, max_iter=1, checkpoint=path)
+    with pytest.raises(FileFormatError, match="another start"):
+        fit(COSM(), other, TRAIN, max_iter=1, checkpoint=path)
+
+
+def test_without_a_seed_a_fit_goes_on_from_its_checkpoint(tmp_path):
+    path = tmp_path / "fit.checkpoint"
+    cut = fit(COSM(), random_hqmm(2, 6), TRAIN, max_iter=2, checkpoint=path)
+    resumed = fit(COSM(), random_hqmm(2, 6), TRAIN, max_iter=4, checkpoint=path)
+    np.testing.assert_array_equal(resumed.history["train"][:3], cut.history["train"])
 
 
 def test_restarts_that_run_at_once_are_resumed_each_where_it_was(tmp_path):
@@ -378,6 +418,15 @@ def test_a_random_start_is_not_kept_because_it_has_nothing_impossible():
     alone = fit(BaumWelch(), random_hmm(3, 7), train, validation=validation[:-1], max_iter=30, random_state=0)
     assert np.all(result.history["validation"][1:] == -np.inf)
     assert result.model == alone.model  # the iterate that is best on the sequences that are possible
+
+
+def test_one_impossible_sequence_does_not_hide_which_restart_is_best():
+    train, validation = Sequences([*map(list, TRAIN)], alphabet=7), with_one_impossible(VALIDATION)
+    options = {"max_iter": 10, "n_init": 4, "random_state": 0}
+    result = fit(BaumWelch(), random_hmm(3, 7), train, validation=validation, **options)
+    alone = fit(BaumWelch(), random_hmm(3, 7), train, validation=validation[:-1], **options)
+    assert [one.score for one in result.restarts] == [-np.inf] * 4
+    assert result.model == alone.model != result.restarts[0].model
 
 
 def test_a_start_that_is_given_is_kept_where_learning_makes_sequences_impossible():

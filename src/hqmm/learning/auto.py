@@ -9,6 +9,7 @@ of hybrid models is a hybrid model.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -23,6 +24,7 @@ from hqmm.errors import DataError
 from hqmm.learning.driver import COLUMNS, Fit, Reason, Start, fit, split_validation
 from hqmm.learning.grow import enlarge, label_weights
 from hqmm.learning.initial import random_hybrid
+from hqmm.learning.interrupt import interruptible
 from hqmm.learning.polar import Polar
 from hqmm.learning.settings import at_least, between
 from hqmm.learning.task import mean_log_likelihood
@@ -162,17 +164,25 @@ def fit_auto(
     max_dimension = max(max_dimension, least)
     generator = as_generator(random_state)
     train, held_out = _parts(everything, validation, burn_in, generator)
-    search = _Search(
-        train.deduplicate(), held_out.deduplicate(), burn_in, generator, threads, time_limit, tuple(callbacks)
-    )
     ladders = _ladders(n_blocks, n_states, kraus_rank, max_dimension)
-    for ladder in search.with_chains(ladders, max_dimension) if n_blocks == "auto" else ladders:
-        search.climb(ladder, prior)
-    search.climb_on(prior)
-    search.learn_on()
-    search.restart(RESTARTS)
-    chosen, weights = search.select(average if n_blocks == "auto" else 1)
-    return search.finish(chosen, weights, everything.deduplicate())
+    with interruptible() as asked:
+        search = _Search(
+            train.deduplicate(),
+            held_out.deduplicate(),
+            burn_in,
+            generator,
+            threads,
+            time_limit,
+            tuple(callbacks),
+            asked,
+        )
+        for ladder in search.with_chains(ladders, max_dimension) if n_blocks == "auto" else ladders:
+            search.climb(ladder, prior)
+        search.climb_on(prior)
+        search.learn_on()
+        search.restart(RESTARTS)
+        chosen, weights = search.select(average if n_blocks == "auto" else 1)
+        return search.finish(chosen, weights, everything.deduplicate())
 
 
 def _parts(
@@ -223,6 +233,7 @@ class _Search:
     threads: int | None
     time_limit: float | None
     callbacks: tuple[Callable[[dict[str, float], Model], Any], ...]
+    asked: threading.Event  # to stop, by Ctrl-C
     tried: list[Trial] = field(default_factory=list)
     history: list[list[float]] = field(default_factory=list)
     began: float = field(default_factory=time.perf_counter)
@@ -235,6 +246,8 @@ class _Search:
     @property
     def over(self) -> bool:
         """Whether no other model is to be tried; the first one always is."""
+        if self.asked.is_set():
+            self.stopped = "interrupted"
         if self.time_limit is not None and self.seconds >= self.time_limit and self.stopped is None:
             self.stopped = "time"
         return bool(self.tried) and self.stopped is not None

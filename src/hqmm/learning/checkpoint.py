@@ -40,7 +40,7 @@ class Checkpoint:
             driver, scalars = header["driver"], header["scalars"]
             if driver["fingerprint"] != expected:
                 raise FileFormatError(
-                    f"{path} belongs to a fit with other data, settings or sizes; "
+                    f"{path} belongs to a fit with other data, settings or sizes, another start or another seed; "
                     "delete it to start again, or name another checkpoint"
                 )
             state, best = (_rebuild(name, template, arrays, scalars) for name in ("state", "best"))
@@ -106,15 +106,15 @@ def _rebuild(prefix: str, template: Any, arrays: dict[str, AnyArray], scalars: d
     return replace(template, **values)
 
 
-def fingerprint(learner: Any, start: Any, task: Task) -> str:
-    """Return a digest of what a fit is: learner and settings, data and their scoring, and what it starts from.
+def fingerprint(learner: Any, task: Task, *beginning: Any) -> str:
+    """Return a digest of what a fit is: learner and settings, data and their scoring, and what it begins with.
 
-    The start counts by its repr: that of a model tells its class and sizes, and not the random numbers in it.
+    Of the beginning arrays count by their numbers, and anything else by its repr.
     """
-    digest = hashlib.sha256(f"{learner.identity()} {start!r}".encode())
+    digest = hashlib.sha256(learner.identity().encode())
     for part, burn_in in ((task.data, task.burn_in), (task.validation, task.validation_burn_in)):
         if part is not None:
-            for array in (part.codes, part.offsets, part.weights):
-                digest.update(np.ascontiguousarray(array).tobytes())
-            digest.update(repr((part.alphabet, burn_in)).encode())
+            beginning += (part.codes, part.offsets, part.weights, (part.alphabet, burn_in))
+    for one in beginning:
+        digest.update(np.ascontiguousarray(one).tobytes() if isinstance(one, np.ndarray) else repr(one).encode())
     return digest.hexdigest()

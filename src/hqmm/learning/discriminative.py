@@ -19,6 +19,7 @@ from hqmm._random import RandomState, as_generator
 from hqmm._typing import FloatArray, IntArray
 from hqmm.errors import DataError, ModelError
 from hqmm.learning.driver import Reason, guarded
+from hqmm.learning.interrupt import interruptible
 from hqmm.learning.quasi_newton import (
     ObjectiveLearner,
     RiemannianLBFGS,
@@ -175,12 +176,12 @@ def fit_discriminative(
     limit = chosen.max_iter if max_iter is None else max_iter
     at_least("max_iter", limit, 0)
     run = _Run(chosen, objective, held_out, monitor, as_generator(random_state), began)
-    while (reason := run.reason(limit, patience)) is None:
-        try:
+    with interruptible() as asked:
+        while (reason := run.reason(limit, patience)) is None:
+            if asked.is_set():
+                reason = "interrupted"
+                break
             run.advance()
-        except KeyboardInterrupt:
-            reason = "interrupted"
-            break
     fitted = dict(zip(kinds, objective.models(run.best), strict=True))
     return ClassFit(fitted, priors, reason, run.columns, run.best_iteration, time.perf_counter() - began)
 

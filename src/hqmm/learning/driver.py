@@ -6,17 +6,18 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from hqmm._random import RandomState, as_generator
+from hqmm._random import RandomState, as_generator, seed_of
 from hqmm._typing import FloatArray
 from hqmm.errors import DataError, ModelError
 from hqmm.learning.checkpoint import Checkpoint, fingerprint
+from hqmm.learning.interrupt import interruptible
 from hqmm.learning.settings import at_least, between
 from hqmm.learning.task import Task, mean_log_likelihood
 from hqmm.metrics import accuracies_from
@@ -90,6 +91,7 @@ class Fit:
 
     ``history`` holds one array per column: iteration, passes over the data, train and validation log-likelihood
     per symbol, train and validation description accuracy, seconds, feasibility error ‖κ†κ − I‖, and step.
+    The best of restarts has the largest ``ranking``: fewest impossible sequences, then likelihood of the others.
     """
 
     model: Model
@@ -99,6 +101,7 @@ class Fit:
     seconds: float
     n_zero: int
     restarts: list[Fit] = field(default_factory=list)
+    ranking: tuple[int, float] = (0, -np.inf)
 
     @property
     def converged(self) -> bool:
@@ -127,9 +130,11 @@ class Options:
     time_limit: float | None = None
     checkpoint: Path | None = None
     checkpoint_every: float = 30.0
+    checkpoint_iterations: int | None = None
     callbacks: tuple[Callable[[dict[str, float], Model], Any], ...] = ()
     progress: bool = False
     random_start: bool = False
+    seed: int | None = None
     interrupted: threading.Event = field(default_factory=threading.Event)  # all restarts of a fit share it
 
 
@@ -163,6 +168,7 @@ def fit(
     threads: int | None = None,
     checkpoint: str | Path | None = None,
     checkpoint_every: float = 30.0,
+    checkpoint_iterations: int | None = None,
     callbacks: Iterable[Callable[[dict[str, float], Model], Any]] = (),
     progress: bool = False,
 ) -> Fit:
@@ -198,6 +204,8 @@ def fit(
         File to continue from, if it exists, and to save to; a resumed fit ends where an uninterrupted one does.
     checkpoint_every : float
         Seconds between checkpoints; 0 saves after every iteration.
+    checkpoint_iterations : int, optional
+        Also save after so many iterations.
     callbacks : functions of (row, model)
         Called after every iteration with the row of the history; a true answer stops the fit.
     progress : bool
@@ -225,8 +233,10 @@ def fit(
         time_limit,
         None if checkpoint is None else Path(checkpoint),
         checkpoint_every,
+        checkpoint_iterations,
         tuple(callbacks),
         progress,
+        seed=seed_of(generator),
     )
     _check(options, n_init, n_jobs)
     began = time.perf_counter()
@@ -246,19 +256,13 @@ def fit(
         own = _for_restart(options, number, n_init, n_jobs, time.perf_counter() - began)
         return _run(learner, model, task, replace(own, random_start=callable(start)), seeds[number])
 
-    if n_init == 1:
-        return run(0)
-    fits = _run_all(run, n_init, n_jobs, options.interrupted)
-    best = max(fits, key=lambda one: one.score)
-    return Fit(
-        best.model,
-        "interrupted" if options.interrupted.is_set() else best.reason,
-        best.history,
-        best.best_iteration,
-        sum(one.seconds for one in fits),
-        best.n_zero,
-        fits,
-    )
+    with interruptible() as options.interrupted:
+        if n_init == 1:
+            return run(0)
+        fits = _run_all(run, n_init, n_jobs)
+    best = max(fits, key=lambda one: one.ranking)
+    reason: Reason = "interrupted" if options.interrupted.is_set() else best.reason
+    return replace(best, reason=reason, seconds=sum(one.seconds for one in fits), restarts=fits)
 
 
 def _check(options: Options, n_init: Any, n_jobs: Any) -> None:
@@ -271,6 +275,8 @@ def _check(options: Options, n_init: Any, n_jobs: Any) -> None:
     if options.time_limit is not None:
         between("time_limit", options.time_limit, 0, np.inf)
     between("checkpoint_every", options.checkpoint_every, 0, np.inf)
+    if options.checkpoint_iterations is not None:
+        at_least("checkpoint_iterations", options.checkpoint_iterations, 1)
     path = options.checkpoint
     if path is not None and path.is_dir():
         raise DataError(f"checkpoint must be a file, but {path} is a folder")
@@ -278,19 +284,14 @@ def _check(options: Options, n_init: Any, n_jobs: Any) -> None:
         raise DataError(f"checkpoint: there is no folder {path.parent} to save to; make it, or name another file")
 
 
-def _run_all(run: Callable[[int], Fit], count: int, n_jobs: int, interrupted: threading.Event) -> list[Fit]:
-    """Run all restarts; Ctrl-C ends every one of them at its next iteration, with what it has."""
+def _run_all(run: Callable[[int], Fit], count: int, n_jobs: int) -> list[Fit]:
+    """Run all restarts, some at once."""
     from joblib import effective_n_jobs
 
     if effective_n_jobs(n_jobs) == 1:
         return [run(number) for number in range(count)]
     with ThreadPoolExecutor(effective_n_jobs(n_jobs)) as pool:
-        running = [pool.submit(run, number) for number in range(count)]
-        try:
-            wait(running)
-        except KeyboardInterrupt:
-            interrupted.set()
-        return [one.result() for one in running]
+        return list(pool.map(run, range(count)))
 
 
 def _for_restart(options: Options, number: int, n_init: int, n_jobs: int, seconds: float) -> Options:
@@ -342,6 +343,7 @@ class _Run:
         self.stopped = False
         self.spent = 0.0  # seconds in earlier sessions
         self.began = self.saved = time.perf_counter()
+        self.iterations_saved = 0
 
     @property
     def row(self) -> dict[str, float]:
@@ -358,7 +360,9 @@ class _Run:
                 f"every training sequence is impossible under the model to start from, {model!r}; "
                 "start from one that leaves every symbol possible"
             )
-        self.fingerprint = fingerprint(self.learner, model, self.task)
+        # the numbers of a start that was drawn follow from the seed; without one a resumed fit has drawn others
+        numbers = () if self.options.random_start else model.parameters.values()
+        self.fingerprint = fingerprint(self.learner, self.task, model, self.options.seed, *numbers)
         path = self.options.checkpoint
         if path is not None and path.exists():
             self._restore(Checkpoint.read(path, self.fingerprint, self.state))
@@ -383,9 +387,13 @@ class _Run:
             model = self.learner.model(self.state, self.task)
             answers = [callback(row, model) for callback in self.options.callbacks]
             self.stopped = any(answers)
-        due = time.perf_counter() - self.saved >= self.options.checkpoint_every
-        if self.options.checkpoint is not None and due:
+        if self.options.checkpoint is not None and self._due():
             self.save()
+
+    def _due(self) -> bool:
+        every = self.options.checkpoint_iterations
+        by_count = every is not None and len(self.history) - 1 - self.iterations_saved >= every
+        return by_count or time.perf_counter() - self.saved >= self.options.checkpoint_every
 
     def _record(self) -> None:
         task, state = self.task, self.state
@@ -462,6 +470,7 @@ class _Run:
             self.best_iteration,
             self.seconds,
             self.best.n_zero,
+            ranking=(-self.best_zero, self.best_score),
         )
 
     def save(self) -> None:
@@ -480,11 +489,12 @@ class _Run:
                 "fingerprint": self.fingerprint,
             },
         ).write(self.options.checkpoint)
-        self.saved = time.perf_counter()
+        self.saved, self.iterations_saved = time.perf_counter(), len(self.history) - 1
 
     def _restore(self, checkpoint: Checkpoint) -> None:
         self.state, self.best = checkpoint.state, checkpoint.best
         self.history = checkpoint.history.tolist()
+        self.iterations_saved = len(self.history) - 1
         header = checkpoint.header
         for name in _BEST[1:]:
             setattr(self, name, header[name])

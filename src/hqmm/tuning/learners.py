@@ -109,7 +109,7 @@ class TrainLearner:
         """Return a digest of the data and the settings, which processes of one study must share."""
         burn_in = self.burn_in if self.validation_burn_in is None else self.validation_burn_in
         task = Task(self.data, self.burn_in, self.validation, burn_in)
-        return fingerprint(self.learner, sorted(self.sizes.items()), task)
+        return fingerprint(self.learner, task, sorted(self.sizes.items()))
 
 
 @dataclass(frozen=True)
