@@ -101,6 +101,15 @@ def test_a_label_that_only_led_to_dropped_ones_leads_somewhere_else():
     assert_isometric(shrink(HybridHQMM(kraus), n_blocks=1))
 
 
+@pytest.mark.parametrize(("k", "q", "left"), [(3, 1, 2), (3, 2, 2), (4, 2, 1), (5, 3, 3)])
+def test_where_only_dropped_labels_could_be_the_first_all_others_are_alike(k, q, left):
+    model = drawn(0, (k, q, 1))
+    initial = np.zeros((k, q, q))
+    initial[-1] = np.eye(q) / q
+    smaller = shrink(model.replace(initial=initial), n_blocks=left)  # the last labels go
+    np.testing.assert_allclose(smaller.initial, [np.eye(q) / (left * q)] * left)
+
+
 def test_shrinking_an_hqmm_is_compressing_it():
     model = hmm_6_6().to_hqmm()
     assert_same_process(shrink(model, kraus_rank=3), model.compress(3), longest=2, atol=1e-6)

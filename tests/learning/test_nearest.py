@@ -67,6 +67,13 @@ def test_labels_that_are_dropped_are_those_seldom_visited():
     assert model.predict()[2] < 1e-6
 
 
+def test_a_chain_whose_first_context_is_dropped_becomes_a_start():
+    """The context of every first symbol is the empty one, which is left at once and seldom visited."""
+    data = [[0, 1, 2, 0, 1, 2, 0, 1]] * 3 + [[2, 1, 0, 0, 1, 2, 2]]
+    model = start_from(MarkovChain.from_sequences(data, 2), n_blocks=4)(np.random.default_rng(0))
+    np.testing.assert_allclose(model.initial[:, 0, 0], np.full(4, 0.25))
+
+
 def test_an_oom_that_leads_itself_astray_still_gives_a_model():
     clumsy = learn_spectral(probability_clock().sample(10, 50, random_state=3), 4)
     for seed in range(5):

@@ -273,9 +273,8 @@ def _without_labels(model: HybridHQMM, k: int, weights: FloatArray) -> HybridHQM
             kraus[:, :, np.argmax(weights[keep]), label] += lost[:, :, label]
     initial = model.initial[keep]
     total = np.trace(initial, axis1=1, axis2=2).real.sum()
-    initial = (
-        initial / total if total > 0 else np.broadcast_to(np.eye(model.n_states), initial.shape) / initial[0].size
-    )
+    mixed = np.eye(model.n_states, dtype=np.complex128) / (k * model.n_states)
+    initial = initial / total if total > 0 else np.stack([mixed] * k)
     return HybridHQMM(isometric_blocks(kraus), initial, alphabet=model.alphabet)
 
 
