@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.zoo import assert_same_process
 
-from hqmm import HQMM, HybridHQMM, ModelError
+from hqmm import HMM, HQMM, DataError, HybridHQMM, ModelError
 from hqmm.datasets import hmm_6_6, hqmm_2_6
 from hqmm.learning import enlarge, label_weights, prune, random_hqmm, random_hybrid, shrink, with_noise
 
@@ -166,3 +166,67 @@ def test_sizes_of_zero_are_refused():
     for wrong in (0, 1.5, "more"):
         with pytest.raises(ModelError, match="n_states must be a whole number from 1 up"):
             enlarge(hybrid, np.random.default_rng(0), n_states=wrong)
+
+
+@pytest.mark.parametrize("sequences", [[[0, 1, 2], [2]], [[1]] * 5])
+def test_nothing_is_pruned_where_nothing_can_be_scored(sequences):
+    model = drawn(0, (2, 2, 1))
+    with pytest.raises(DataError, match=r"that counts has \d symbols and burn_in is 3.*; lower burn_in"):
+        prune(model, sequences, burn_in=3)
+    with pytest.raises(DataError, match="that counts has 0 symbols"):
+        prune(model, model.encode(sequences)[:0])
+
+
+def test_nothing_is_pruned_where_the_model_says_that_all_is_impossible():
+    after_0_never_1 = hqmm_2_6().to_hybrid()
+    with pytest.raises(DataError, match="every sequence is impossible"):
+        prune(after_0_never_1, [[0, 1], [0, 1, 2]])
+
+
+def test_pruning_reads_data_as_fit_does():
+    model = drawn(0, (2, 2, 1)).replace(alphabet="abc")
+    words = ["abca", "bbc", "cab"]
+    assert prune(model, words, max_loss=0.1) == prune(model, model.encode(words), max_loss=0.1)
+
+
+def test_rare_symbols_of_an_hqmm_and_rare_transitions_of_an_hmm_are_pruned():
+    rare = HQMM(np.sqrt([0.6, 0.4 - 1e-9, 1e-9])[:, None, None, None] * np.eye(2))
+    pruned = prune(rare, [[0, 1, 1, 0]])
+    assert isinstance(pruned, HQMM)
+    assert not np.any(pruned.kraus[2])
+    chain = HMM([[0.5, 1e-9], [0.5, 1 - 1e-9]], np.eye(2))
+    assert (prune(chain, [[0, 1, 1, 1]]).kraus != 0).sum() < (chain.to_hybrid().kraus != 0).sum()
+
+
+@pytest.mark.parametrize(("name", "value"), [("max_loss", np.nan), ("max_loss", -1e-3), ("burn_in", -1)])
+def test_a_loss_or_burn_in_that_makes_no_sense_is_refused(name, value):
+    model = drawn(0, (2, 2, 1))
+    with pytest.raises(DataError, match=f"{name} must be a"):
+        prune(model, [[0, 1, 2]], **{name: value})
+
+
+def test_models_without_labels_are_refused():
+    oom, rng = hmm_6_6().to_oom(), np.random.default_rng(0)
+    for change in (lambda: prune(oom, [[0]]), lambda: enlarge(oom, rng), lambda: with_noise(oom, 0.1, rng)):
+        with pytest.raises(ModelError, match=r"OOM.* has no labels; give an HQMM or a HybridHQMM"):
+            change()
+    with pytest.raises(ModelError, match=r"shrink: OOM.* has no labels"):
+        shrink(oom)
+
+
+@pytest.mark.parametrize("wrong", [-0.1, np.nan, np.inf, "some", None])
+def test_noise_that_makes_no_sense_is_refused(wrong):
+    model, rng = drawn(0, (2, 2, 1)), np.random.default_rng(0)
+    with pytest.raises(DataError, match="noise must be a number from 0 to 1, but is"):
+        enlarge(model, rng, n_states=3, noise=wrong)
+    with pytest.raises(DataError, match="amount must be a number from 0"):
+        with_noise(model, wrong, rng)
+
+
+def test_new_dimensions_can_have_all_the_weight_but_not_more():
+    model, rng = drawn(0, (2, 2, 1)), np.random.default_rng(0)
+    larger = enlarge(model, rng, n_states=3, noise=1)
+    mixed = np.trace(model.initial, axis1=1, axis2=2)[:, None, None] * np.eye(3) / 3
+    np.testing.assert_allclose(larger.initial, mixed, atol=1e-15)
+    with pytest.raises(DataError, match=r"noise must be .*, but is 1\.01"):
+        enlarge(model, rng, n_states=3, noise=1.01)

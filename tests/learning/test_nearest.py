@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.zoo import assert_same_process
 
-from hqmm import HMM, HQMM, HybridHQMM, MarkovChain, ModelError, Sequences
+from hqmm import HMM, HQMM, DataError, HybridHQMM, MarkovChain, ModelError, Sequences
 from hqmm.datasets import hmm_6_6, hqmm_2_6, probability_clock
 from hqmm.learning import Polar, fit, nearest_hqmm, random_hqmm, start_from, start_from_counts
 from hqmm.learning.spectral import learn_spectral
@@ -107,6 +107,17 @@ def test_the_same_seed_makes_the_same_start():
 def test_what_cannot_be_is_refused(call, message):
     with pytest.raises(ModelError, match=message):
         call()
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1.5, np.nan])
+def test_noise_that_makes_no_sense_is_refused_at_once(wrong):
+    for call in (
+        lambda: start_from(hmm_6_6(), n_blocks=7, noise=wrong),
+        lambda: start_from_counts([[0]], 2, noise=wrong),
+        lambda: nearest_hqmm(hmm_6_6().to_oom(), 2, noise=wrong),
+    ):
+        with pytest.raises(DataError, match="noise must be a number from 0 to 1"):
+            call()
 
 
 def test_counting_avoids_poor_optima_of_one_operator():

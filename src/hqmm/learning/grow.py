@@ -7,16 +7,16 @@ drops what counts least and makes the rest whole again.
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from hqmm._typing import ComplexArray, FloatArray
 from hqmm.channels import choi_from_liouville, liouville_from_kraus, nearest_isometry
 from hqmm.engine.blocks import block_gradient
-from hqmm.errors import ModelError
-from hqmm.learning.settings import at_least
-from hqmm.learning.task import mean_log_likelihood
+from hqmm.errors import DataError, ModelError
+from hqmm.learning.settings import at_least, between
+from hqmm.learning.task import mean_log_likelihood, scored_symbols
 from hqmm.models import HQMM, HybridHQMM
 from hqmm.models.compress import nearest_of_rank
 from hqmm.models.hybrid import isometric_blocks
@@ -34,7 +34,7 @@ def with_noise(model: AnyModel, amount: float, generator: np.random.Generator) -
     ----------
     model : HQMM or HybridHQMM
     amount : float
-        About the length of the noise on each column of κ, which has length one.
+        About the length of the noise on each column of κ, which has length one; from 0 up.
     generator : numpy.random.Generator
 
     Examples
@@ -45,7 +45,8 @@ def with_noise(model: AnyModel, amount: float, generator: np.random.Generator) -
     >>> with_noise(hqmm_2_6(), 0.01, np.random.default_rng(0))
     HQMM(n=2, Kraus rank 1, 6 symbols)
     """
-    hybrid = model.to_hybrid()
+    between("amount", amount, 0, np.finfo(float).max)
+    hybrid = _hybrid("with_noise", model)
     return _like(model, hybrid.replace(kraus=_shaken(hybrid.kraus, amount, generator)))
 
 
@@ -68,7 +69,8 @@ def enlarge(
     n_states, n_blocks, kraus_rank : int, optional
         The new q, k and w; by default as they are. An HQMM has one label, and keeps it.
     noise : float
-        About the length of the noise on each column of κ; also the weight that new dimensions have at the start.
+        From 0 to 1: about the length of the noise on each column of κ; also the weight that new dimensions have
+        at the start.
     weights : (k,) array, optional
         How much each label counts (see `label_weights`): the heaviest are split. By default all the same.
 
@@ -82,7 +84,8 @@ def enlarge(
     >>> enlarge(hqmm_2_6().to_hybrid(), np.random.default_rng(0), n_blocks=2)
     HybridHQMM(2 labels × 2 dimensions, Kraus rank 1, 6 symbols)
     """
-    hybrid = model.to_hybrid()
+    hybrid = _hybrid("enlarge", model)
+    between("noise", noise, 0, 1)
     old = (hybrid.n_states, hybrid.n_blocks, hybrid.kraus_rank)
     wanted = [now if new is None else new for new, now in zip((n_states, n_blocks, kraus_rank), old, strict=True)]
     for name, size in zip(("n_states", "n_blocks", "kraus_rank"), wanted, strict=True):
@@ -130,7 +133,7 @@ def shrink(
     >>> shrink(hmm_6_6().to_hqmm(), kraus_rank=2)
     HQMM(n=6, Kraus rank 2, 6 symbols)
     """
-    hybrid = model.to_hybrid()
+    hybrid = _hybrid("shrink", model)
     k = hybrid.n_blocks if n_blocks is None else n_blocks
     w = hybrid.kraus_rank if kraus_rank is None else kraus_rank
     at_least("n_blocks", k, 1, ModelError)
@@ -144,7 +147,7 @@ def shrink(
     return _like(model, hybrid)
 
 
-def prune(model: HybridHQMM, sequences: Sequences, *, max_loss: float = 1e-4, burn_in: int = 0) -> HybridHQMM:
+def prune(model: AnyModel, sequences: Any, *, max_loss: float = 1e-4, burn_in: int = 0) -> AnyModel:
     """Return the model without as many rare transitions as cost at most ``max_loss`` log-likelihood a symbol.
 
     Transitions (y, i, j) go in the order of their strength, as in `HybridHQMM.prune`; the threshold is found by
@@ -152,9 +155,10 @@ def prune(model: HybridHQMM, sequences: Sequences, *, max_loss: float = 1e-4, bu
 
     Parameters
     ----------
-    model : HybridHQMM
-    sequences : Sequences
-        What the loss is measured on.
+    model : HQMM or HybridHQMM
+        An HQMM has one label, and so one transition for each symbol.
+    sequences : Sequences or anything it accepts
+        What the loss is measured on; at least one sequence must be possible and go on after the burn-in.
     max_loss : float
         In nats for each scored symbol.
     burn_in : int
@@ -169,23 +173,27 @@ def prune(model: HybridHQMM, sequences: Sequences, *, max_loss: float = 1e-4, bu
     >>> bool((pruned.kraus == 0).sum() >= (model.kraus == 0).sum())
     True
     """
+    hybrid = _hybrid("prune", model)
+    between("max_loss", max_loss, 0, np.inf)
+    at_least("burn_in", burn_in, 0)
+    data = hybrid.encode(sequences)
 
-    def score(candidate: HybridHQMM) -> float:
-        values = candidate.log_likelihood(sequences, burn_in)
-        mean, n_zero = mean_log_likelihood(values, sequences, burn_in)
-        return mean if n_zero == unreachable else -np.inf
+    def score(candidate: HybridHQMM) -> tuple[float, int]:
+        return mean_log_likelihood(candidate.log_likelihood(data, burn_in), data, burn_in)
 
-    unreachable = mean_log_likelihood(model.log_likelihood(sequences, burn_in), sequences, burn_in)[1]
-    least = score(model) - max_loss
-    low, high, best = -_MOST_PRUNING_DIGITS, 0.0, model
+    before, unreachable = score(hybrid)
+    if before == -np.inf:
+        raise DataError(f"prune cannot measure what it costs: {_why_nothing_is_scored(data, burn_in)}")
+    low, high, best = -_MOST_PRUNING_DIGITS, 0.0, hybrid
     while high - low > _PRUNING_STEP:  # of log10 of the threshold
         middle = (low + high) / 2
-        candidate = model.prune(10**middle)
-        if score(candidate) >= least:
+        candidate = hybrid.prune(10**middle)
+        after, n_zero = score(candidate)
+        if n_zero == unreachable and after >= before - max_loss:
             low, best = middle, candidate
         else:
             high = middle
-    return best
+    return _like(model, best)
 
 
 def label_weights(model: HybridHQMM, sequences: Sequences, threads: int | None = None) -> FloatArray:
@@ -204,6 +212,26 @@ def label_weights(model: HybridHQMM, sequences: Sequences, threads: int | None =
     steps: FloatArray = (model.kraus.conj() * gradient).real.sum(axis=(0, 1, 2, 4, 5))
     total = steps.sum()
     return steps / total if total > 0 else np.full(len(steps), 1 / len(steps))
+
+
+def _hybrid(function: str, model: Any) -> HybridHQMM:
+    if not hasattr(model, "to_hybrid"):
+        raise ModelError(
+            f"{function}: {model!r} has no labels; give an HQMM or a HybridHQMM (nearest_hqmm finds an HQMM near "
+            "any model)"
+        )
+    hybrid: HybridHQMM = model.to_hybrid()
+    return hybrid
+
+
+def _why_nothing_is_scored(data: Sequences, burn_in: int) -> str:
+    if scored_symbols(data, burn_in) > 0:
+        return "the model says that every sequence is impossible; give data that it can have made"
+    longest = int(data.lengths[data.weights > 0].max(initial=0))
+    return (
+        f"the longest sequence that counts has {longest} symbols and burn_in is {burn_in}, so there is nothing to "
+        "score; lower burn_in, or give longer sequences"
+    )
 
 
 def _like(model: AnyModel, hybrid: HybridHQMM) -> AnyModel:

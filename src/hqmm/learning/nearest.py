@@ -23,7 +23,7 @@ from hqmm._typing import ComplexArray, FloatArray
 from hqmm.errors import DataError, ModelError
 from hqmm.learning.grow import enlarge, shrink
 from hqmm.learning.initial import random_hqmm
-from hqmm.learning.settings import at_least
+from hqmm.learning.settings import at_least, between
 from hqmm.learning.spectral import learn_spectral
 from hqmm.linear import LinearForm
 from hqmm.models import HQMM, HybridHQMM, Model
@@ -52,7 +52,8 @@ def start_from(
     n_states, kraus_rank, n_blocks : int
         The sizes q, w and k of the start; with one block it is an HQMM.
     noise : float
-        About the length of the noise on each column of κ where the start is larger than the model.
+        From 0 to 1: about the length of the noise on each column of κ. An OOM gets it only where the start is
+        larger than its states need.
 
     Examples
     --------
@@ -71,6 +72,7 @@ def start_from(
     """
     for name, value in (("n_states", n_states), ("kraus_rank", kraus_rank), ("n_blocks", n_blocks)):
         at_least(name, value, 1, ModelError)
+    between("noise", noise, 0, 1)
     if n_blocks > 1:
         if not hasattr(model, "to_hybrid"):
             raise ModelError(f"{model!r} has no labels to make {n_blocks} blocks of; use n_blocks=1")
@@ -115,6 +117,7 @@ def start_from_counts(
     """
     for name, value in (("n_states", n_states), ("kraus_rank", kraus_rank)):
         at_least(name, value, 1, ModelError)
+    between("noise", noise, 0, 1)
     data = sequences if isinstance(sequences, Sequences) else Sequences(sequences)
     for longest in (2, 1):
         for dimension in range(min(n_states**2, _QUBIT), 0, -1):
@@ -139,7 +142,8 @@ def nearest_hqmm(
     n_states, kraus_rank : int
         Sizes n and w.
     noise : float
-        About the length of the noise on each column of κ where n² is more than the model's states need.
+        From 0 to 1: about the length of the noise on each column of κ where n² is more than the model's states
+        need.
     random_state : None, int or numpy.random.Generator
         Another seed matches the directions otherwise.
 
@@ -153,6 +157,7 @@ def nearest_hqmm(
     >>> bool(abs(near.predict([0]) - hqmm_2_6().predict([0])).max() < 0.1)
     True
     """
+    between("noise", noise, 0, 1)
     generator = as_generator(random_state)
     form = model.linear
     states = _states_along_a_sample(form, generator)
