@@ -7,7 +7,7 @@ from threadpoolctl import threadpool_info
 from hqmm import HMM, HQMM, DataError, ModelError, Sequences, description_accuracy
 from hqmm.datasets import hqmm_2_6, probability_clock
 from hqmm.learning import fit, random_hqmm, random_hybrid, space
-from hqmm.learning.givens import GivensSearch, _Rotation, _rotation_and_slopes, rotation
+from hqmm.learning.givens import GivensSearch, _random_pairs, _Rotation, _rotation_and_slopes, rotation
 from hqmm.learning.space import space_of, start_of
 from hqmm.learning.task import Task, mean_log_likelihood
 
@@ -84,6 +84,23 @@ def test_the_gradient_by_the_angles_is_its_finite_differences(data, part, burn_i
     ]
     assert np.abs(numeric).max() > 1e-5  # what is left of the initial state behind a burn-in of five symbols
     np.testing.assert_allclose(gradient, numeric, atol=1e-8)
+
+
+def test_no_rotation_turns_further_than_half_around():
+    """Some of these searches end beyond it where nothing stops them, after leaps of many turns."""
+    furthest = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        model = random_hqmm(2, 6)(rng)
+        batch = hqmm_2_6().sample(1, 10, random_state=seed)
+        point, _ = start_of(model, True, "")
+        for part, label, rows in _random_pairs(point, 3, rng):
+            problem = _Rotation(
+                space_of(batch.alphabet, model.initial), point, batch, Task(batch), part, label, rows
+            )
+            _, _, found, _ = problem.maximise()
+            furthest.append(np.abs(found).max())
+    assert 1 < max(furthest) <= np.pi
 
 
 # --- the search -----------------------------------------------------------------------------------------------

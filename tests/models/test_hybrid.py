@@ -177,6 +177,8 @@ def test_a_mixture_refuses_what_does_not_fit():
         mixture([model, model.to_oom()])
     with pytest.raises(ModelError, match="weights must sum to 1"):
         mixture([model, model], [0.5, 0.6])
+    with pytest.raises(ModelError, match=r"weights\[1\] is negative: -0\.5"):
+        mixture([model, model], [1.5, -0.5])
 
 
 def test_a_label_that_nothing_leads_to_is_kept():
