@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from hqmm import DataError, HQMMEstimator, HybridHQMM, MarkovChain, Sequences
+from hqmm import HMM, DataError, HQMMEstimator, HybridHQMM, MarkovChain, Sequences
 from hqmm.datasets import hmm_6_6, hqmm_2_6
 from hqmm.learning import auto, fit_auto
 from hqmm.learning.auto import mixture_weights
@@ -55,6 +55,32 @@ def test_sizes_that_are_given_are_kept(data, given, sizes):
     model = fit_auto(data[:25], **{**QUICK, **given}).model
     for wanted, found in zip(sizes, (model.n_blocks, model.n_states, model.kraus_rank), strict=True):
         assert wanted in (None, found)
+
+
+def first_tried(process, count, **given):
+    """What came out of the first few models, and their sizes q and w."""
+    rows = []
+    result = fit_auto(
+        process.sample(60, 30, random_state=0),
+        callbacks=[lambda row, model: rows.append(row) or len(rows) == count],
+        **{**QUICK, **given},
+    )
+    return result.model, [(one.model.n_states, one.model.kraus_rank) for one in result.restarts]
+
+
+def test_kraus_operators_are_added_where_a_label_needs_them():
+    two_moods = HMM([[0.9, 0.1], [0.1, 0.9]], [[0.6, 0.1], [0.3, 0.3], [0.1, 0.6]])
+    model, tried = first_tried(two_moods, 3, n_blocks=1, n_states=2)
+    assert tried == [(2, 1), (2, 2), (2, 4)]
+    assert model.kraus_rank > 1
+
+
+def test_dimensions_are_added_where_a_label_needs_them():
+    turn = 0.9 * np.roll(np.eye(4), 1, axis=0) + 0.025
+    ring = HMM(turn, [[0.9, 0.1, 0.1, 0.1], [0.1, 0.9, 0.9, 0.1], [0, 0, 0, 0.8]])
+    model, tried = first_tried(ring, 2, n_blocks=1, kraus_rank=1, max_dimension=9)
+    assert tried == [(2, 1), (3, 1)]
+    assert model.n_states == 3
 
 
 def test_no_model_is_begun_after_the_time_limit_or_when_a_callback_says_so(data):

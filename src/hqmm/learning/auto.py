@@ -112,7 +112,10 @@ def fit_auto(
         Training data; a tenth is held out unless there is ``validation``, and learned from in the end.
     n_states, n_blocks, kraus_rank : int or "auto"
         The quantum dimension q on each label, the number k of labels, and the number w of Kraus operators: given,
-        or to be chosen.
+        or to be chosen. Which w are tried depends on what else is to be chosen. With k and q given, w grows from 1
+        to 2 and 4, to q² at most, as long as held-out data gain. With k given, q grows with each of w = 1, 2 and
+        4. With "auto" for k, k grows with each of w = 1 and 2, with 1 alone where q = 1; if q is "auto", too, then
+        with (q, w) = (1, 1), (2, 1), (2, 2) and (3, 2).
     validation : Sequences or anything it accepts, optional
         Held-out data to choose by.
     burn_in : int
