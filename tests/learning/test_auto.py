@@ -83,6 +83,12 @@ def test_dimensions_are_added_where_a_label_needs_them():
     assert model.n_states == 3
 
 
+def test_one_dimension_needs_one_kraus_operator():
+    assert [[vars(size) for size in ladder.sizes] for ladder in auto._ladders(3, "auto", "auto", 8)] == [
+        [{"n_blocks": 3, "n_states": 1, "kraus_rank": 1}]
+    ]
+
+
 def test_no_model_is_begun_after_the_time_limit_or_when_a_callback_says_so(data):
     assert len(fit_auto(data, time_limit=0.0, **QUICK).restarts) == 1
     rows = []

@@ -214,7 +214,8 @@ def _ladders(k: Choice, q: Choice, w: Choice, max_dimension: int) -> list[Ladder
     if q != "auto":
         return [Ladder([Size(k, q, rank) for rank in ranks if rank <= q * q or rank == ranks[0]])]
     largest = max(1, int((max_dimension / k) ** 0.5))
-    return [Ladder([Size(k, states, rank) for states in range(min(2, largest), largest + 1)]) for rank in ranks]
+    useful = [rank for rank in ranks if rank <= largest**2 or rank == ranks[0]]
+    return [Ladder([Size(k, states, rank) for states in range(min(2, largest), largest + 1)]) for rank in useful]
 
 
 def _doubled(k: int, q: int, w: int, max_dimension: int) -> list[Size]:
