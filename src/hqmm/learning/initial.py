@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from hqmm import channels
+from hqmm._typing import IntArray
 from hqmm.errors import ModelError
 from hqmm.learning.settings import at_least
 from hqmm.models import HMM, HQMM, NOOM, HybridHQMM
@@ -47,14 +48,23 @@ def random_hmm(
 
 
 def random_hqmm(
-    n_states: int, symbols: int | Alphabet, kraus_rank: int = 1, *, real: bool = False, method: str = "haar"
+    n_states: int,
+    symbols: int | Alphabet,
+    kraus_rank: int | Sequence[int] | IntArray = 1,
+    *,
+    real: bool = False,
+    method: str = "haar",
 ) -> Callable[[np.random.Generator], HQMM]:
     """Return a function that draws an HQMM: κ on the Stiefel manifold and a Hilbert–Schmidt random ρ₀.
 
     Parameters
     ----------
-    n_states, symbols, kraus_rank : int
-        The sizes n, s and w (or the alphabet for s).
+    n_states, symbols : int
+        The sizes n and s (or the alphabet for s).
+    kraus_rank : int, or a sequence of them
+        Number w of Kraus operators for each symbol, or one number for each, in the order of the alphabet (an end
+        symbol included). Symbols with fewer operators than others get zero operators, which every learner keeps
+        zero; κ is drawn on the manifold of the others.
     real : bool
         Real Kraus operators and initial state.
     method : "haar" or "uniform"
@@ -66,25 +76,47 @@ def random_hqmm(
     >>> from hqmm.learning import random_hqmm
     >>> random_hqmm(3, 6, kraus_rank=2)(np.random.default_rng(0))
     HQMM(n=3, Kraus rank 2, 6 symbols)
+    >>> uneven = random_hqmm(3, 3, kraus_rank=[1, 2, 1])(np.random.default_rng(0))
+    >>> uneven.kraus.any(axis=(2, 3))  # which operators of which symbol there are
+    array([[ True, False],
+           [ True,  True],
+           [ True, False]])
     """
-    for name, value in (("n_states", n_states), ("kraus_rank", kraus_rank)):
-        at_least(name, value, 1, ModelError)
+    at_least("n_states", n_states, 1, ModelError)
     if method not in ("haar", "uniform"):
         raise ValueError(f"method must be 'haar' or 'uniform', not {method!r}")
     alphabet = _alphabet(symbols)
-    s = len(alphabet)
+    ranks = _ranks(kraus_rank, len(alphabet))
+    there = np.arange(ranks.max()) < ranks[:, None]
+    count = int(ranks.sum())
 
     def draw(generator: np.random.Generator) -> HQMM:
+        kraus = np.zeros((*there.shape, n_states, n_states), dtype=np.complex128)
         if method == "haar":
-            kraus = channels.random_kraus(s, kraus_rank, n_states, real=real, random_state=generator)
+            kraus[there] = channels.random_kraus(1, count, n_states, real=real, random_state=generator)[0]
         else:
-            shape = (s, kraus_rank, n_states, n_states)
+            shape = (count, n_states, n_states)
             imaginary = 0.0 if real else 1j * generator.random(shape)
-            kraus = channels.nearest_isometry(generator.random(shape) + imaginary)
+            kraus[there] = channels.nearest_isometry(generator.random(shape) + imaginary)
         initial = channels.random_density_matrix(n_states, real=real, random_state=generator)
         return HQMM(kraus, initial, alphabet=alphabet)
 
     return draw
+
+
+def _ranks(kraus_rank: int | Sequence[int] | IntArray, n_symbols: int) -> IntArray:
+    """Return how many Kraus operators each symbol has."""
+    given = kraus_rank.tolist() if isinstance(kraus_rank, np.ndarray) else kraus_rank
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        at_least("kraus_rank", given, 1, ModelError)
+        return np.full(n_symbols, given)
+    if len(given) != n_symbols:
+        raise ModelError(
+            f"kraus_rank must be one number, or one for each of the {n_symbols} symbols, but has {len(given)}"
+        )
+    for code, rank in enumerate(given):
+        at_least(f"kraus_rank[{code}]", rank, 1, ModelError)
+    return np.array(given)
 
 
 def random_hybrid(
