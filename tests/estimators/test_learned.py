@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from hqmm import (
@@ -45,6 +46,43 @@ def test_an_estimator_learns_what_the_driver_does(estimator, learner, start):
     assert estimator.model_ == expected.model
     np.testing.assert_array_equal(estimator.history_["train"], expected.history["train"])
     assert (estimator.n_iter_, estimator.converged_) == (expected.n_iter, True)
+
+
+def there(model):
+    """Tell which operators of which symbol are not zero."""
+    return model.kraus.any(axis=(2, 3)).tolist()
+
+
+@quiet
+@pytest.mark.parametrize("as_given", [list, tuple, np.array])
+def test_symbols_have_kraus_ranks_of_their_own(as_given):
+    ranks = [1, 2, 1, 2, 1, 1]
+    estimator = clone(HQMMEstimator(2, kraus_rank=as_given(ranks), max_iter=2, random_state=0))
+    expected = fit(Polar(), random_hqmm(2, 6, ranks), canonical(DATA), max_iter=2, random_state=0)
+    assert estimator.fit(DATA).model_ == expected.model
+    assert there(estimator.model_) == [[True, rank == 2] for rank in ranks]
+    streamed = clone(estimator).set_params(alphabet=6).partial_fit(DATA[:10]).partial_fit(DATA[10:20])
+    assert there(streamed.model_) == there(estimator.model_)
+
+
+@quiet
+def test_one_kraus_operator_for_each_symbol_starts_where_one_for_all_does():
+    one, each = (HQMMEstimator(2, kraus_rank=w, max_iter=2, random_state=0).fit(DATA) for w in (1, [1] * 6))
+    assert one.model_ == each.model_
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"kraus_rank": [1, 1]}, "kraus_rank must be one number, or one for each of the 6 symbols, but has 2"),
+        ({"kraus_rank": [1] * 5 + [0]}, r"kraus_rank\[5\] must be a whole number from 1 up, but is 0"),
+        ({"kraus_rank": [2] * 6, "n_blocks": 2}, r"kraus_rank must be a whole number from 1 up, but is \[2, 2"),
+        ({"kraus_rank": np.full(6, 2), "n_states": "auto"}, 'kraus_rank must be "auto" or a whole number'),
+    ],
+)
+def test_ranks_that_fit_no_model_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        HQMMEstimator(**settings).fit(DATA)
 
 
 @quiet

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hqmm._random import RandomState
-from hqmm._typing import ComplexArray
+from hqmm._typing import ComplexArray, IntArray
 from hqmm.estimators.learned import Callbacks, LearnedEstimator
 from hqmm.estimators.learners import QUANTUM
 from hqmm.learning import Fit, Learner, random_hqmm, random_hybrid, start_from_counts
@@ -35,8 +35,9 @@ class HQMMEstimator(LearnedEstimator):
         Dimension n of the quantum state (with blocks: of the state on each label).
     n_blocks : int or "auto"
         Number k of classical labels.
-    kraus_rank : int or "auto"
-        Number w of Kraus operators for each symbol (and pair of labels).
+    kraus_rank : int or "auto", or a sequence of ints
+        Number w of Kraus operators for each symbol (and pair of labels). Without blocks there may be one number
+        for each symbol, in the order of the alphabet, as `hqmm.learning.random_hqmm` has it.
     learner : str or Learner
         "polar", "cosm", "lbfgs", "adam" or "givens", or a learner with settings of its own, such as
         ``COSM(step=0.75, decay=0.92)``.
@@ -111,7 +112,7 @@ class HQMMEstimator(LearnedEstimator):
         n_states: Choice = 2,
         *,
         n_blocks: Choice = 1,
-        kraus_rank: Choice = 1,
+        kraus_rank: Choice | Sequence[int] | IntArray = 1,
         learner: str | Learner = "polar",
         n_init: int = 1,
         max_iter: int | None = None,
@@ -153,7 +154,8 @@ class HQMMEstimator(LearnedEstimator):
 
     @property
     def _sizes(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("n_states", "n_blocks", "kraus_rank")}
+        ranks = self.kraus_rank.tolist() if isinstance(self.kraus_rank, np.ndarray) else self.kraus_rank
+        return {"n_states": self.n_states, "n_blocks": self.n_blocks, "kraus_rank": ranks}
 
     @property
     def _is_automatic(self) -> bool:
@@ -195,9 +197,9 @@ class HQMMEstimator(LearnedEstimator):
     def _beginning(self, data: Sequences) -> tuple[Learner, Start]:
         """Return the learner and its start: with one Kraus operator, random starts often end in poor optima."""
         learner, start = super()._beginning(data)
-        n = cast(int, self.n_states)
+        n, k, w = self._sizes.values()
         by_default = isinstance(self.learner, str) and self.learner == "polar" and self.start is None
-        if by_default and self.n_blocks == 1 and self.kraus_rank == 1 and n > 1:
+        if by_default and k == 1 and np.all(np.asarray(w) == 1) and n > 1:
             start = self._with_initial(start_from_counts(data, n))
         return learner, start
 
@@ -208,11 +210,10 @@ class HQMMEstimator(LearnedEstimator):
         return model.to_hqmm() if isinstance(model, HybridHQMM) and model.n_blocks == 1 else model
 
     def _draw(self, alphabet: Alphabet) -> Callable[[np.random.Generator], Model]:
-        if self.n_states == "auto" or self.n_blocks == "auto" or self.kraus_rank == "auto":
+        if self._is_automatic:
             raise ValueError("sizes that are 'auto' are chosen by fit: call it before partial_fit")
-        if self.n_blocks == 1:
-            return random_hqmm(self.n_states, alphabet, self.kraus_rank)
-        return random_hybrid(self.n_blocks, self.n_states, alphabet, self.kraus_rank)
+        n, k, w = self._sizes.values()
+        return random_hqmm(n, alphabet, w) if k == 1 else random_hybrid(k, n, alphabet, w)
 
     def _kinds(self) -> tuple[type[Model], ...]:
         return HQMM, HybridHQMM, NOOM
