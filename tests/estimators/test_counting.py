@@ -5,9 +5,9 @@ import pytest
 from tests.zoo import random_chain, random_hmm, random_oom, stochastic
 
 from hqmm import HMM, HQMM, NOOM, OOM, Alphabet, HybridHQMM, MarkovChain, Sequences
-from hqmm.channels import random_density_matrix, random_kraus, real_operators, to_real
+from hqmm.channels import nearest_isometry, random_density_matrix, random_kraus, real_operators, to_real
 from hqmm.estimators.counting import n_parameters
-from hqmm.learning import random_hybrid, random_noom
+from hqmm.learning import random_hqmm, random_hybrid, random_noom
 from hqmm.learning.stiefel import euclidean_tangent
 
 
@@ -136,6 +136,33 @@ def test_quantum_models_have_as_many_parameters_as_the_jacobian_has_rank(k, q, s
 def test_an_end_symbol_takes_parameters_away(k, q, s, w, longest, initial):
     model = generic(k, q, s, w, end=True)
     assert n_parameters(model, initial=initial) == quantum_rank(model, initial, longest)
+
+
+@pytest.mark.parametrize("initial", ["learned", "fixed", "stationary"])
+@pytest.mark.parametrize("real", [False, True], ids=["complex", "real"])
+@pytest.mark.parametrize(
+    ("n", "ranks", "longest"), [(1, [1, 2, 3], 3), (2, [2, 1], 6), (2, [1, 2, 1], 5), (3, [1, 2], 7)]
+)
+def test_symbols_with_ranks_of_their_own_have_as_many_parameters_as_the_jacobian_has_rank(
+    n, ranks, longest, real, initial
+):
+    model = random_hqmm(n, len(ranks), ranks, real=real)(np.random.default_rng(n))
+    assert n_parameters(model, initial=initial) == quantum_rank(model, initial, longest)
+    assert n_parameters(model.to_hybrid(), initial=initial) == n_parameters(model, initial=initial)
+
+
+@pytest.mark.parametrize("ranks", [[1, 1, 2], [2, 1, 1]], ids=["end has two", "end has one"])
+def test_ranks_of_their_own_go_with_an_end_symbol(ranks):
+    model = random_hqmm(2, Alphabet(2, end=True), ranks)(np.random.default_rng(0))
+    assert n_parameters(model) == quantum_rank(model, "learned", 7)
+
+
+def test_a_symbol_that_never_occurs_has_the_operators_that_there_is_room_for():
+    model = generic(1, 2, 3, 2)
+    without = model.kraus.copy()
+    without[2] = 0
+    without[:2] = nearest_isometry(without[:2, :, 0, 0])[:, :, None, None]
+    assert n_parameters(model.replace(kraus=without)) == n_parameters(model)
 
 
 @pytest.mark.parametrize("initial", ["learned", "fixed", "stationary"])

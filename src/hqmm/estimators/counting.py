@@ -37,7 +37,8 @@ def n_parameters(model: Model, *, initial: Counted = "learned") -> int:
     -----
     An HQMM with n dimensions, w Kraus operators and s symbols has κ with 2swn² − n² real parameters, of which
     sw² + n² − 1 only choose among equivalent ones: w is at most n². The initial state adds n² − 1. Hybrid models,
-    real ones and those with an end symbol are counted likewise. An OOM of dimension m has (s − 1)m², and m − 1 for
+    real ones, those with an end symbol, and those whose symbols have ranks of their own (operators that are zero
+    are none: learning keeps them so) are counted likewise. An OOM of dimension m has (s − 1)m², and m − 1 for
     its initial state; no model has more.
 
     Examples
@@ -101,13 +102,13 @@ def _(model: NOOM, initial: Counted) -> int:
 
 def _of_kraus(kraus: ComplexArray, state: ComplexArray, end: int | None, initial: Counted) -> int:
     """Count for Kraus operators (s, w, k, k, q, q) and an initial state (k, q, q)."""
-    s, w, k, _, q, _ = kraus.shape
+    _, _, k, _, q, _ = kraus.shape
     real = not np.any(kraus.imag) and not np.any(state.imag)
-    entries, w = (1 if real else 2), min(w, q * q)
-    mixing = s * k * k * _rotations(w, real)
-    count = entries * s * w * k * k * q * q - mixing - k * _hermitian(q, real)
+    entries = 1 if real else 2
+    of_symbol = [k * k * (entries * w * q * q - _rotations(w, real)) for w in _ranks(kraus)]
+    count = sum(of_symbol) - k * _hermitian(q, real)
     if end is not None:  # of the end's operators only Σ K†K counts, which the others decide
-        count -= entries * w * k * k * q * q - mixing // s - k * _hermitian(q, real)
+        count -= of_symbol[end] - k * _hermitian(q, real)
     turning = [_rotations(q, real) - (0 if real else 1)] * k
     ranks = [np.linalg.eigvalsh(block) for block in state]
     if initial == "learned":
@@ -119,6 +120,13 @@ def _of_kraus(kraus: ComplexArray, state: ComplexArray, end: int | None, initial
             for values in ranks
         ]
     return count - sum(turning)
+
+
+def _ranks(kraus: ComplexArray) -> list[int]:
+    """Return how many operators each symbol has, up to q²; one that never occurs has what there is room for."""
+    room, q = kraus.shape[1], kraus.shape[-1]
+    there = np.count_nonzero(kraus.any(axis=(2, 3, 4, 5)), axis=1)
+    return [min(int(count) or room, q * q) for count in there]
 
 
 def _rotations(size: int, real: bool) -> int:
