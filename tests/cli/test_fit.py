@@ -84,6 +84,14 @@ def test_sizes_are_chosen_where_none_is_given(hqmm, seqs):
     assert type(load("b.hqmm")).__name__ == "HQMM"
 
 
+def test_sizes_are_chosen_within_the_largest_dimension(hqmm, seqs):
+    chosen = ["--blocks", "auto", "--states", "1", "--rank", "1", "--max-dimension", 4]
+    hqmm("fit", "seqs.txt", "--output", "a.hqmm", *chosen)
+    expected = HQMMEstimator(1, n_blocks="auto", kraus_rank=1, max_dimension=4, random_state=0).fit(seqs)
+    assert load("a.hqmm") == expected.model_
+    assert max(one.model.n_blocks for one in expected.result_.restarts) == 4
+
+
 def test_held_out_data_choose_the_iterate(hqmm, seqs, folder):
     (folder / "held.txt").write_text("0 2 4\n1 3 5\n")
     command = [
@@ -193,6 +201,15 @@ def fails(*arguments):
             "COSM has no pace; its settings are",
         ),
         (["--output", "a", "--max-iter", "3"], "--max-iter has no meaning where sizes are chosen; name them"),
+        (["--output", "a", "--max-dimension", "0"], "0 is not in the range x>=1"),
+        (
+            ["--output", "a", "--states", "2", "--max-dimension", "9"],
+            "no meaning where no size is auto",
+        ),
+        (
+            ["--output", "a", "--model", "hmm", "--max-dimension", "9"],
+            "--max-dimension does not go with --model hmm",
+        ),
         (["--output", "a", "--resume"], "there is nothing to resume"),
     ],
 )

@@ -1,5 +1,7 @@
 """Estimators that run a learner: what they pass on, what they keep, and what they warn of."""
 
+from inspect import signature
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -243,6 +245,26 @@ def test_sizes_that_are_auto_are_chosen_by_the_automatic_mode(validation):
     assert estimator.model_ == expected.model
     assert estimator.result_.reason == "time"
     assert not estimator.converged_
+
+
+def test_the_automatic_mode_keeps_within_the_largest_dimension():
+    settings = {"n_states": 1, "n_blocks": "auto", "kraus_rank": 1, "max_dimension": 4}
+    estimator = HQMMEstimator(**settings, random_state=3).fit(DATA)
+    tried = [one.model.linear.dimension for one in estimator.result_.restarts]
+    assert max(tried) == 4
+    assert estimator.model_ == fit_auto(canonical(DATA), **settings, random_state=3).model
+    with pytest.raises(DataError, match="max_dimension must be a whole number from 1 up, but is 0"):
+        estimator.set_params(max_dimension=0).fit(DATA)
+
+
+@quiet
+def test_sizes_that_are_named_need_no_largest_dimension():
+    one, other = (HQMMEstimator(2, max_dimension=m, max_iter=1, random_state=0).fit(DATA) for m in (1, 256))
+    assert one.model_ == other.model_
+
+
+def test_the_largest_dimension_is_that_of_fit_auto_unless_told():
+    assert HQMMEstimator().max_dimension == signature(fit_auto).parameters["max_dimension"].default
 
 
 def test_an_automatic_search_that_gains_no_more_has_converged(monkeypatch):

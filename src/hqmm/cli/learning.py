@@ -65,6 +65,9 @@ _OPTIONS = (
     click.option(
         "--blocks", type=size, metavar="N", help="Labels of a hybrid model, n dimensions on each (hqmm)."
     ),
+    click.option(
+        "--max-dimension", type=_POSITIVE, help="Largest dimension (blocks × states²) to try where sizes are auto."
+    ),
     click.option("--order", type=click.IntRange(min=0), help="Symbols a Markov chain looks back."),
     click.option("--learner", type=click.Choice(LEARNERS), help="Algorithm; each model has a good one."),
     click.option("--set", "settings", type=setting, metavar="NAME=VALUE", multiple=True, help="Its settings."),
@@ -115,7 +118,10 @@ def make_estimator(
     for name in given.keys() - known.keys():
         option = next((short for short, long in PARAMETERS.items() if long == name), name).replace("_", "-")
         raise click.UsageError(f"--{option} does not go with --model {model}")
-    return kind(**given)
+    estimator = kind(**given)
+    if "max_dimension" in given and not is_automatic(estimator):
+        raise click.UsageError("--max-dimension has no meaning where no size is auto")
+    return estimator
 
 
 def is_automatic(estimator: Any) -> bool:

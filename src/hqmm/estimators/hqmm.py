@@ -26,8 +26,8 @@ class HQMMEstimator(LearnedEstimator):
     """Hidden quantum Markov models, and with ``n_blocks`` > 1 hybrid ones, learned from sequences.
 
     Any size may be "auto": `hqmm.learning.fit_auto` then chooses it on held-out data, learns in its own way (only
-    ``validation``, ``burn_in``, ``time_limit``, ``threads``, ``random_state`` and what reads the data apply), and
-    has converged when growing gains no more.
+    ``max_dimension``, ``validation``, ``burn_in``, ``time_limit``, ``threads``, ``random_state`` and what reads
+    the data apply), and has converged when growing gains no more.
 
     Parameters
     ----------
@@ -38,6 +38,9 @@ class HQMMEstimator(LearnedEstimator):
     kraus_rank : int or "auto", or a sequence of ints
         Number w of Kraus operators for each symbol (and pair of labels). Without blocks there may be one number
         for each symbol, in the order of the alphabet, as `hqmm.learning.random_hqmm` has it.
+    max_dimension : int
+        Where sizes are "auto", the largest m = k n² of a model to try, unless sizes that are given need more; a
+        step over the data costs m² for each symbol. It means nothing where no size is "auto".
     learner : str or Learner
         "polar", "cosm", "lbfgs", "adam" or "givens", or a learner with settings of its own, such as
         ``COSM(step=0.75, decay=0.92)``.
@@ -113,6 +116,7 @@ class HQMMEstimator(LearnedEstimator):
         *,
         n_blocks: Choice = 1,
         kraus_rank: Choice | Sequence[int] | IntArray = 1,
+        max_dimension: int = 256,
         learner: str | Learner = "polar",
         n_init: int = 1,
         max_iter: int | None = None,
@@ -134,6 +138,7 @@ class HQMMEstimator(LearnedEstimator):
         self.n_states = n_states
         self.n_blocks = n_blocks
         self.kraus_rank = kraus_rank
+        self.max_dimension = max_dimension
         self.learner = learner
         self.n_init = n_init
         self.max_iter = max_iter
@@ -186,6 +191,7 @@ class HQMMEstimator(LearnedEstimator):
         return fit_auto(
             data,
             **self._sizes,
+            max_dimension=self.max_dimension,
             validation=validation,
             burn_in=self.burn_in,
             time_limit=self.time_limit,
