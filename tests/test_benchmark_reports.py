@@ -6,7 +6,7 @@ import pytest
 
 learners = pytest.importorskip("benchmarks.learners")
 from benchmarks import ladder  # noqa: E402
-from benchmarks.ladder_report import Ladder, beats_both, dominates, front  # noqa: E402
+from benchmarks.ladder_report import Ladder, beats_both, dominates, front, no_worse_than_both  # noqa: E402
 from benchmarks.learners_report import Results, claims, write  # noqa: E402
 from benchmarks.runs import append, perform, read  # noqa: E402
 
@@ -133,6 +133,9 @@ def test_at_one_cost_the_size_of_each_family_is_chosen_on_validation_data():
     unlucky = [*EIGHT, rung(3, 2, 0.05, validation=0.0)]  # validation data would take this hybrid
     assert not beats_both(Ladder(unlucky), "HMM(6,6)", 8)
     assert not beats_both(Ladder([rung(8, 1, 0.03), rung(1, 3, 0.02)]), "HMM(6,6)", 8)  # no hybrid was run
+    assert no_worse_than_both(Ladder(EIGHT), "HMM(6,6)", 8)
+    assert not no_worse_than_both(Ladder(unlucky), "HMM(6,6)", 8)
+    assert no_worse_than_both(Ladder([*EIGHT[:2], rung(1, 3, 0.001)]), "HMM(6,6)", 8)  # an end is chosen
 
 
 def test_every_size_of_a_dimension_costs_about_the_same():
