@@ -332,7 +332,7 @@ def draw_costs(path: Path, ladder: Ladder) -> None:
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
     for name, colour in FAMILIES.items():
         found = [
-            (size, score, excess)
+            (size, score, 1e3 * excess)
             for m in ladder.dimensions
             for size, score, excess in scores(ladder, HMM_DATA, m, name)
         ]
@@ -344,11 +344,12 @@ def draw_costs(path: Path, ladder: Ladder) -> None:
             axis.plot(cost, [excess for *_, excess in found], "o", color=colour, ms=4, alpha=0.6)
             stairs = list(_chosen_so_far(sorted(zip(cost, found, strict=True), key=lambda pair: pair[0])))
             axis.step(*zip(*stairs, strict=True), where="post", color=colour, lw=1.2, label=name)
-    axes[0].set(xlabel="m = k q²; a symbol costs m²", ylabel="excess over the true model, nats per symbol")
-    axes[1].set(xlabel="parameters")
     for axis in axes:
         axis.set_xscale("log")
-        axis.set_yscale("log")
+    axes[0].set(xlabel="m = k q²; a symbol costs m²", ylabel="excess over the true model, 10⁻³ nats per symbol")
+    axes[0].set_xticks(ladder.dimensions, [str(m) for m in ladder.dimensions])
+    axes[0].minorticks_off()
+    axes[1].set(xlabel="parameters", ylim=(0, None))
     axes[1].legend(frameon=False)
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})
