@@ -346,7 +346,7 @@ def draw_costs(path: Path, ladder: Ladder) -> None:
             axis.step(*zip(*stairs, strict=True), where="post", color=colour, lw=1.2, label=name)
     for axis in axes:
         axis.set_xscale("log")
-    axes[0].set(xlabel="m = k q²; a symbol costs m²", ylabel="excess over the true model, 10⁻³ nats per symbol")
+    axes[0].set(xlabel="m = k q²; a symbol costs m²", ylabel="10⁻³ nats per symbol above the truth")
     axes[0].set_xticks(ladder.dimensions, [str(m) for m in ladder.dimensions])
     axes[0].minorticks_off()
     axes[1].set(xlabel="parameters", ylim=(0, None))

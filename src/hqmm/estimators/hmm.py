@@ -37,7 +37,8 @@ class HMMEstimator(LearnedEstimator):
     time_limit : float, optional
         Stop after so many seconds.
     burn_in : int
-        Symbols at the start of each sequence that are not scored.
+        Symbols at the start of each sequence that validation data and `score` leave out; "baum-welch" learns from
+        whole sequences.
     validation : float, or sequences, optional
         Share of the sequences to set aside, or data: the iterate that scores best on it is kept.
     initial_state : "auto", "learn", "mixed" or a state
