@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -244,7 +245,10 @@ def interrupted_in_terminal(command):
     ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
     streams = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
-    with subprocess.Popen(command, **streams, env=environment, start_new_session=True) as process:
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # shells switch it off in the background
+    with subprocess.Popen(
+        command, **streams, env=environment, start_new_session=True, preexec_fn=heard
+    ) as process:
         os.close(theirs)
         shown, pressed = b"", False
         with suppress(OSError):  # how Linux says that the other side is closed
