@@ -211,6 +211,17 @@ def _fronts(ladder: Ladder, data: str) -> str:
     return f"m = {', '.join(map(str, dimensions))}: {'; '.join(parts)}" if dimensions else "not run"
 
 
+def best(ladder: Ladder, data: str, m: int) -> tuple[int, int]:
+    """Return the size of a dimension with the least mean excess."""
+    return min(ladder.sizes(m), key=lambda size: ladder.mean(data, m, size))
+
+
+def wins(ladder: Ladder, m: int) -> dict[str, int]:
+    """Return on how many data sets each family has the best size of a dimension."""
+    found = [family(best(ladder, data, m)) for data in ladder.data if ladder.seeds(data, m)]
+    return {name: found.count(name) for name in FAMILIES}
+
+
 def _winners(ladder: Ladder) -> Iterator[str]:
     dimensions = ladder.dimensions
     yield "(k, q) with the least mean excess; in brackets the number of seeds."
@@ -220,21 +231,15 @@ def _winners(ladder: Ladder) -> Iterator[str]:
     for data in ladder.data:
         cells = []
         for m in dimensions:
-            best = min(ladder.sizes(m), key=lambda size, m=m: ladder.mean(data, m, size))  # type: ignore[misc]
-            cells.append(
-                f"{best[0]}, {best[1]} {family(best)} [{ladder.seeds(data, m)}]" if ladder.seeds(data, m) else ""
-            )
+            (k, q), seeds = best(ladder, data, m), ladder.seeds(data, m)
+            cells.append(f"{k}, {q} {family((k, q))} [{seeds}]" if seeds else "")
         yield f"| {data} | " + " | ".join(cells) + " |"
     yield ""
     yield "| wins | " + " | ".join(f"m ≈ {m}" for m in dimensions) + " |"
     yield "|---|" + "---|" * len(dimensions)
-    for name in ("HMM", "hybrid", "HQMM"):
-        counts = []
-        for m in dimensions:
-            complete = [data for data in ladder.data if ladder.seeds(data, m)]
-            best_of = [min(ladder.sizes(m), key=lambda s, d=d, m=m: ladder.mean(d, m, s)) for d in complete]  # type: ignore[misc]
-            counts.append(f"{sum(family(size) == name for size in best_of)} of {len(complete)}")
-        yield f"| {name} | " + " | ".join(counts) + " |"
+    counts = [wins(ladder, m) for m in dimensions]
+    for name in FAMILIES:
+        yield f"| {name} | " + " | ".join(f"{one[name]} of {sum(one.values())}" for one in counts) + " |"
 
 
 def _every_size(ladder: Ladder, m: int) -> Iterator[str]:

@@ -6,7 +6,7 @@ import pytest
 
 learners = pytest.importorskip("benchmarks.learners")
 from benchmarks import ladder  # noqa: E402
-from benchmarks.ladder_report import Ladder, beats_both, dominates, front, no_worse_than_both  # noqa: E402
+from benchmarks.ladder_report import Ladder, beats_both, dominates, front, no_worse_than_both, wins  # noqa: E402
 from benchmarks.learners_report import Results, claims, write  # noqa: E402
 from benchmarks.runs import append, perform, read  # noqa: E402
 
@@ -136,6 +136,25 @@ def test_at_one_cost_the_size_of_each_family_is_chosen_on_validation_data():
     assert no_worse_than_both(Ladder(EIGHT), "HMM(6,6)", 8)
     assert not no_worse_than_both(Ladder(unlucky), "HMM(6,6)", 8)
     assert no_worse_than_both(Ladder([*EIGHT[:2], rung(1, 3, 0.001)]), "HMM(6,6)", 8)  # an end is chosen
+
+
+def test_each_data_set_is_won_by_the_family_of_the_least_excess():
+    second = [rung(8, 1, 0.01, data="#1"), rung(2, 2, 0.03, data="#1"), rung(1, 3, 0.02, data="#1")]
+    assert wins(Ladder(EIGHT + second), 8) == {"HMM": 1, "hybrid": 1, "HQMM": 0}
+
+
+def test_the_readme_and_the_guide_tell_the_wins_that_the_rows_have():
+    found = Ladder(read(ladder.FOLDER / "runs.csv", ladder.Run))
+    counts = {m: wins(found, m) for m in found.dimensions}
+    root = ladder.FOLDER.parent.parent.parent
+    text = " ".join((root / "README.md").read_text(encoding="utf-8").split())
+    assert (
+        f"hybrids were best on {counts[64]['hybrid']} of 20 data sets; with 8 numbers, HMMs on {counts[8]['HMM']}"
+        in text
+    )
+    guide = (root / "docs" / "guide" / "ladder.md").read_text(encoding="utf-8")
+    for name, words in (("HMM", "HMM, q = 1"), ("hybrid", "hybrid"), ("HQMM", "HQMM, k = 1")):
+        assert f"| {words} | " + " | ".join(str(one[name]) for one in counts.values()) + " |" in guide
 
 
 def test_every_size_of_a_dimension_costs_about_the_same():
