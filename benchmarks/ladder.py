@@ -1,6 +1,6 @@
 """From HMM to HQMM at equal cost: every (k, q) with k q² ≈ m, on the synthetic data sets and on PAutomaC.
 
-Usage: python -m benchmarks.ladder [--minutes M] [--folder FOLDER] [--passes N] [--jobs J]
+Usage: python -m benchmarks.ladder [--minutes M] [--folder FOLDER] [--passes N] [--jobs J] [--data NAME …]
 
 k labels with a q-dimensional quantum state on each make a linear model of dimension k q², so that a symbol costs
 (k q²)² whatever k and q are. Every model is learned from the same data in the same number of passes by `Polar` as
@@ -264,15 +264,20 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where the tables and the figure are")
     parser.add_argument("--passes", type=int, default=40, help="passes over the data of each fit")
     parser.add_argument("--jobs", type=int, default=1, help="runs at once")
+    parser.add_argument("--data", nargs="*", help="data sets to run; all by default")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     table, em = arguments.folder / "runs.csv", arguments.folder / "em.csv"
     end = time.monotonic() + 60 * arguments.minutes
     done = {(r.data, r.m, r.k, r.q, r.w, r.seed) for r in read(table, Run)}
     climbed = {(c.data, c.method, c.k, c.seed) for c in read(em, Climb)}
-    waiting = [rung for rung in rungs() if tuple(asdict(rung).values()) not in done]
+    wanted = arguments.data or names()
+    waiting = [rung for rung in rungs() if tuple(asdict(rung).values()) not in done and rung.data in wanted]
     first = [rung for rung in waiting if rung.m <= DIMENSIONS[CHEAP - 1]]
-    learned, climbing = partial(run, passes=arguments.passes), [key for key in climbs() if key not in climbed]
+    learned, climbing = (
+        partial(run, passes=arguments.passes),
+        [key for key in climbs() if key not in climbed and key[0] in wanted],
+    )
     perform(table, ((learned, rung) for rung in first), end, arguments.jobs)
     perform(em, ((climb, *key) for key in climbing), end, arguments.jobs)
     perform(table, ((learned, rung) for rung in waiting if rung not in first), end, arguments.jobs)
