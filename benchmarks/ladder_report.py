@@ -308,7 +308,7 @@ def draw(path: Path, ladder: Ladder) -> None:
         axis.set(title=data, yscale="log")
         axis.set_xscale("log", base=2)
         axis.set_xticks([1, 2, 4, 8], ["1", "2", "4", "8"])
-        axis.tick_params(labelsize=7)
+        axis.tick_params(which="both", labelsize=7)
     for axis in list(axes.flat)[len(ladder.data) :]:
         axis.set_axis_off()
     figure.supxlabel("q: from an HMM (q = 1) to an HQMM (one label)", fontsize=9)
