@@ -43,9 +43,10 @@ def seed_of(generator: np.random.Generator) -> int | None:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from hqmm._random import as_generator, seed_of
-    >>> seed_of(as_generator(7)), seed_of(as_generator(None))
-    (7, None)
+    >>> seed_of(as_generator(7)), seed_of(as_generator(np.int64(7))), seed_of(as_generator(None))
+    (7, 7, None)
     """
     entropy = getattr(generator.bit_generator.seed_seq, "entropy", None)
-    return entropy if isinstance(entropy, int) and entropy < _LARGEST_SEED else None
+    return int(entropy) if isinstance(entropy, int | np.integer) and entropy < _LARGEST_SEED else None

@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -113,6 +114,29 @@ def test_a_programs_own_handler_stays():
     signal.signal(signal.SIGINT, before)
     assert heard == [1]
     assert result.n_iter == 4
+
+
+def test_restarts_end_where_a_programs_own_handler_raises():
+    def own(*_):
+        raise KeyboardInterrupt
+
+    pressed = threading.Event()
+
+    def press_once(row, model):
+        if row["iteration"] == 2 and not pressed.is_set():
+            pressed.set()
+            time.sleep(0.5)  # the main thread waits for the restarts by now
+            os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, own)
+    options = {"n_init": 2, "n_jobs": 2, "random_state": 0, "callbacks": [press_once]}
+    learner = Polar(sweeps=0, tol=0, max_iter=10**6)
+    try:
+        result = fit(learner, random_hqmm(2, 6), DATA, **options)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert result.reason == "interrupted"
+    assert "interrupted" in [one.reason for one in result.restarts]  # the other may have converged meanwhile
 
 
 def test_other_threads_leave_signals_alone():

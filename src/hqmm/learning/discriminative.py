@@ -181,7 +181,10 @@ def fit_discriminative(
             if asked.is_set():
                 reason = "interrupted"
                 break
-            run.advance()
+            try:
+                run.advance()
+            except KeyboardInterrupt:  # of a program's own handler
+                asked.set()
     fitted = dict(zip(kinds, objective.models(run.best), strict=True))
     return ClassFit(fitted, priors, reason, run.columns, run.best_iteration, time.perf_counter() - began)
 

@@ -6,7 +6,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -259,7 +259,7 @@ def fit(
     with interruptible() as options.interrupted:
         if n_init == 1:
             return run(0)
-        fits = _run_all(run, n_init, n_jobs)
+        fits = _run_all(run, n_init, n_jobs, options.interrupted)
     best = max(fits, key=lambda one: one.ranking)
     reason: Reason = "interrupted" if options.interrupted.is_set() else best.reason
     return replace(best, reason=reason, seconds=sum(one.seconds for one in fits), restarts=fits)
@@ -284,14 +284,19 @@ def _check(options: Options, n_init: Any, n_jobs: Any) -> None:
         raise DataError(f"checkpoint: there is no folder {path.parent} to save to; make it, or name another file")
 
 
-def _run_all(run: Callable[[int], Fit], count: int, n_jobs: int) -> list[Fit]:
-    """Run all restarts, some at once."""
+def _run_all(run: Callable[[int], Fit], count: int, n_jobs: int, interrupted: threading.Event) -> list[Fit]:
+    """Run all restarts; a KeyboardInterrupt, of a program's own handler, ends every one at its next iteration."""
     from joblib import effective_n_jobs
 
     if effective_n_jobs(n_jobs) == 1:
         return [run(number) for number in range(count)]
     with ThreadPoolExecutor(effective_n_jobs(n_jobs)) as pool:
-        return list(pool.map(run, range(count)))
+        running = [pool.submit(run, number) for number in range(count)]
+        try:
+            wait(running)
+        except KeyboardInterrupt:
+            interrupted.set()
+        return [one.result() for one in running]
 
 
 def _for_restart(options: Options, number: int, n_init: int, n_jobs: int, seconds: float) -> Options:
